@@ -1,0 +1,62 @@
+# The same words here, in .ci/run and on a developer's machine.
+
+VENV ?= .venv
+BIN = $(VENV)/bin
+
+.PHONY: help demo test lint format bench soak messages clean
+
+help:
+	@echo 'make demo      run the whole chain with a scripted model, in ./demo: no key, no network'
+	@echo 'make test      run the tests'
+	@echo 'make lint      formatting, types and the arrows between the rooms'
+	@echo 'make format    let ruff format and fix'
+	@echo 'make bench     print the table of measurements'
+	@echo 'make soak      the long tests'
+	@echo 'make messages  extract the messages, merge them into the catalogues, compile'
+
+demo: $(VENV)/.installed
+	$(BIN)/flower demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 -m 'not soak' $(ARGS)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks $(ARGS)
+
+soak: $(VENV)/.dev
+	$(BIN)/python -m pytest -m soak $(ARGS)
+
+messages: $(VENV)/.dev
+	$(BIN)/python flower/locale/maintain.py
+
+clean:
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+# The first Python that runs and is new enough: a name on PATH may be a shim for a version that is not there.
+$(VENV)/bin/python:
+	@for python in python3 python3.13 python3.12 python3.11 python3.10; do \
+	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then \
+	    echo "making $(VENV) with $$python"; \
+	    $$python -m venv $(VENV) && exit 0; \
+	    echo "cannot make a virtual environment with $$python (on Debian: apt-get install python3-venv)" >&2; \
+	    rm -rf $(VENV); exit 1; \
+	  fi; \
+	done; echo 'flower needs Python 3.10 or newer' >&2; exit 1
+
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml hatch_build.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml hatch_build.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $(VENV)/.installed $@
