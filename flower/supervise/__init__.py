@@ -1,1 +1,18 @@
-"""…"""
+"""Between flower and the CLI: how it is started, what ends with what, and which signals mean what."""
+
+from __future__ import annotations
+
+from flower.supervise.launch import MARKER, Launch, child_environment, find_claude, launch
+from flower.supervise.processes import become_subreaper, end_orphans, end_strays, strays
+
+__all__ = [
+    "MARKER",
+    "Launch",
+    "become_subreaper",
+    "child_environment",
+    "end_orphans",
+    "end_strays",
+    "find_claude",
+    "launch",
+    "strays",
+]
