@@ -1,0 +1,339 @@
+"""Session transcripts in one SQLite file, behind the agent SDK's session-store protocol.
+
+Everything is stored unaltered. One connection lives in one thread of its own, so that the event loop never waits for
+the disk and appends land in the order of their calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+
+from flower.books.database import Patience, discard, open_database, open_to_look, plain_errors
+from flower.books.files import Notice
+from flower.books.payload import Entry, bindable, context_of, decode, decode_rows, encode, uid_of
+from flower.locale import _
+from flower.model import BooksError
+
+T = TypeVar("T")
+
+_INSERT = (
+    "INSERT INTO entries (store_key, seq, uid, payload) VALUES (?, ?, ?, ?)"
+    # Only a uuid seen before is let go; a clash of numbers would lose an entry and must be an error.
+    " ON CONFLICT (store_key, uid) WHERE uid IS NOT NULL DO NOTHING"
+)
+_STATE = (
+    "SELECT (SELECT next_seq FROM meta WHERE store_key = ?1), (SELECT max(seq) FROM entries WHERE store_key = ?1),"
+    " (SELECT mtime FROM meta WHERE store_key = ?1)"
+)
+CLOSE_S = 60.0
+"""Seconds that ``close`` waits for writes another process holds up, before it gives them up with an error."""
+
+
+def store_key(key: Mapping[str, str]) -> str:
+    """``project_key/session_id[/subpath]``.
+
+    Raises:
+        ValueError: a part is empty, or holds the slash that would make two keys one.
+    """
+    project, session, subpath = key["project_key"], key["session_id"], key.get("subpath")
+    if not project or not session or "/" in project or "/" in session:
+        raise ValueError(f"not a session key: {dict(key)!r}")
+    return bindable(f"{project}/{session}/{subpath}" if subpath else f"{project}/{session}")
+
+
+def below(name: str) -> tuple[str, str]:
+    """The range of keys that begin with ``name/``."""
+    return name + "/", name + "0"  # "0" follows "/" in ASCII.
+
+
+class SqliteSessionStore:
+    """The SDK's session store in an SQLite file; any number of processes may use one file at once.
+
+    Args:
+        path: the database; made, with its directory, if missing.
+        notice: told in one line when another process keeps the file locked for long.
+        vfs: name of an SQLite VFS to go through, None for the system's own.
+
+    Raises:
+        BooksError: the file cannot be used; ``BooksNewer`` or ``BooksDamaged`` say why, and it is left untouched.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, notice: Notice | None = None, vfs: str | None = None
+    ) -> None:
+        self.path = Path(path)
+        self._patience = Patience(self.path, notice)
+        self._scratch: Path | None = None
+        self._begin(lambda: open_database(self.path, patience=self._patience, vfs=vfs), make=True)
+
+    @classmethod
+    def read_only(cls, path: str | os.PathLike[str]) -> SqliteSessionStore:
+        """Open for looking: works while a run writes and where nothing may be written, and never blocks a writer."""
+        store = cls.__new__(cls)
+        store.path = Path(path)
+        store._patience = Patience(store.path, None)
+        store._scratch = None
+
+        def opened() -> apsw.Connection:
+            connection, store._scratch = open_to_look(store.path)
+            return connection
+
+        store._begin(opened, make=False)
+        return store
+
+    def _begin(self, opened: Callable[[], apsw.Connection], *, make: bool) -> None:
+        self.skipped = 0
+        """Rows that the last ``load`` could not parse and left out."""
+        self._last_mtime = 0
+        self._closed = False
+        if make:
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise BooksError(
+                    _("{path} cannot be made: {reason}.").format(path=self.path.parent, reason=error.strerror)
+                ) from error
+        self._thread = ThreadPoolExecutor(1, "sessions.db")
+        try:
+            self._db = self._thread.submit(opened).result()
+        except BaseException:
+            self._thread.shutdown()
+            raise
+
+    # -- the SDK's protocol
+
+    async def append(self, key: Mapping[str, str], entries: Sequence[Mapping[str, Any]]) -> None:
+        """Store entries durably, in order; those whose uuid the session has are passed over.
+
+        A batch that holds nothing new changes nothing at all, the modification time included.
+
+        Raises:
+            BooksError: nothing of the batch was stored.
+        """
+        await self._later(self._append, key, entries)
+
+    async def load(self, key: Mapping[str, str]) -> list[Entry] | None:
+        """All entries of a transcript in the order of storing; None if there never were any.
+
+        A row that cannot be parsed is left out and counted in ``skipped``.
+        """
+        return await self._later(self._load, key)
+
+    async def list_sessions(self, project_key: str) -> list[dict[str, Any]]:
+        """``[{"session_id", "mtime"}]`` of a project's main transcripts; mtime in ms since the epoch."""
+        return await self._later(self._list_sessions, project_key)
+
+    async def list_session_summaries(self, project_key: str) -> list[dict[str, Any]]:
+        """``[{"session_id", "mtime", "data"}]``, kept by the SDK's own fold."""
+        return await self._later(self._list_summaries, project_key)
+
+    async def delete(self, key: Mapping[str, str]) -> None:
+        """Remove a transcript; a main one takes its subagents' along."""
+        await self._later(self._delete, key)
+
+    async def list_subkeys(self, key: Mapping[str, str]) -> list[str]:
+        """The subpaths stored under a session, sorted."""
+        return await self._later(self._list_subkeys, key)
+
+    # -- what flower asks besides
+
+    def projects(self) -> list[str]:
+        """Every project key that has an entry, sorted."""
+        query = "SELECT DISTINCT substr(store_key, 1, instr(store_key, '/') - 1) FROM meta ORDER BY 1"
+        return [row[0] for row in self._now(lambda: self._rows(query))]
+
+    def has_session(self, project_key: str, session_id: str) -> bool:
+        """Does the session's main transcript hold an entry?"""
+        name = store_key({"project_key": project_key, "session_id": session_id})
+        return self._now(lambda: bool(self._rows("SELECT 1 FROM entries WHERE store_key = ? LIMIT 1", name)))
+
+    has_entries = has_session
+
+    def last_context(self, project_key: str, session_id: str, scan: int = 60) -> int:
+        """Tokens in the context at the session's last turn, cache included; 0 if unknown.
+
+        Args:
+            scan: how many of the last entries to look through.
+        """
+        name = store_key({"project_key": project_key, "session_id": session_id})
+        query = "SELECT CAST(payload AS BLOB) FROM entries WHERE store_key = ? ORDER BY seq DESC LIMIT ?"
+        rows = self._now(lambda: self._rows(query, name, scan))
+        return next((tokens for row in rows if (tokens := context_of(decode(row[0])))), 0)
+
+    def known_uuids(self, key: Mapping[str, str]) -> set[str]:
+        """The uuids of a transcript's stored entries."""
+        query = "SELECT uid FROM entries WHERE store_key = ? AND uid IS NOT NULL"
+        return self._now(lambda: {row[0] for row in self._rows(query, store_key(key))})
+
+    def append_now(self, key: Mapping[str, str], entries: Sequence[Mapping[str, Any]]) -> None:
+        """``append`` for callers without an event loop; blocks until the entries are durable."""
+        self._now(lambda: self._append(key, entries))
+
+    def close(self) -> None:
+        """Finish what was handed over and close the file. May be called twice."""
+        if not self._closed:
+            self._closed = True
+            closing = self._thread.submit(self._db.close, True)
+            self._thread.shutdown(wait=False)
+            try:
+                closing.result(CLOSE_S)
+            except FutureTimeout:
+                self._patience.closing.set()
+                closing.result()
+            self._thread.shutdown()
+        discard(self._scratch)
+
+    # -- threads
+
+    def _submit(self, work: Callable[..., T], *arguments: Any) -> Future[T]:
+        def guarded() -> T:
+            with plain_errors(self.path):
+                return work(*arguments)
+
+        try:
+            return self._thread.submit(guarded)
+        except RuntimeError as error:
+            raise BooksError(_("{path} is closed.").format(path=self.path)) from error
+
+    def _now(self, work: Callable[[], T]) -> T:
+        return self._submit(work).result()
+
+    async def _later(self, work: Callable[..., T], *arguments: Any) -> T:
+        # Shielded: a caller that gives up must not take back what was handed over.
+        return await asyncio.shield(asyncio.wrap_future(self._submit(work, *arguments)))
+
+    # -- in the store's own thread
+
+    def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        # Read to the end at once: an open cursor would be a read transaction that keeps the log from shrinking.
+        return self._db.execute(query, values).fetchall()
+
+    def _transaction(self, work: Callable[[], None]) -> None:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            work()
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:  # Some errors (a full disk) have ended it already.
+                self._db.execute("ROLLBACK")
+            raise
+
+    def _append(self, key: Mapping[str, str], entries: Sequence[Mapping[str, Any]]) -> None:
+        if not entries:
+            return
+        fold = None
+        if not key.get("subpath"):
+            # Imported here: looking at the books must not load the SDK, and not while the write lock is held.
+            from claude_agent_sdk import fold_session_summary as fold
+        name = store_key(key)
+        coded = [(uid_of(entry), encode(entry)) for entry in entries]
+        self._transaction(lambda: self._insert(name, key, entries, coded, fold))
+
+    def _insert(
+        self,
+        name: str,
+        key: Mapping[str, str],
+        entries: Sequence[Mapping[str, Any]],
+        coded: list[tuple[str | None, str]],
+        fold: Callable[..., Any] | None,
+    ) -> None:
+        next_seq, last_seq, mtime = self._rows(_STATE, name)[0]
+        first = max(next_seq or 0, -1 if last_seq is None else last_seq + 1)
+        before = self._db.total_changes()
+        self._db.executemany(_INSERT, [(name, first + n, uid, text) for n, (uid, text) in enumerate(coded)])
+        added = self._db.total_changes() - before
+        if not added:
+            return
+        if added < len(coded):
+            stored = self._rows("SELECT seq FROM entries WHERE store_key = ? AND seq >= ?", name, first)
+            entries = [entries[row[0] - first] for row in stored]
+        self._last_mtime = max(int(time.time() * 1000), self._last_mtime + 1, (mtime or 0) + 1)
+        self._db.execute(
+            "INSERT OR REPLACE INTO meta (store_key, mtime, next_seq) VALUES (?, ?, ?)",
+            (name, self._last_mtime, first + len(coded)),
+        )
+        if fold:
+            self._summarise(key, entries, fold)
+
+    def _summarise(
+        self, key: Mapping[str, str], added: Sequence[Mapping[str, Any]], fold: Callable[..., Any]
+    ) -> None:
+        project, session = bindable(key["project_key"]), bindable(key["session_id"])
+        rows = self._rows(
+            "SELECT mtime, CAST(data AS BLOB) FROM summaries WHERE project_key = ? AND session_id = ?",
+            project,
+            session,
+        )
+        data = decode(rows[0][1]) if rows else None
+        previous = (
+            {"session_id": key["session_id"], "mtime": rows[0][0], "data": data} if data is not None else None
+        )
+        if previous is None:  # None yet, or a damaged one: the transcript knows it all.
+            added = self._load(key) or []
+        summary = fold(previous, key, added)
+        self._db.execute(
+            "INSERT OR REPLACE INTO summaries (project_key, session_id, mtime, data) VALUES (?, ?, ?, ?)",
+            (project, session, self._last_mtime, encode(summary["data"])),
+        )
+
+    def _load(self, key: Mapping[str, str]) -> list[Entry] | None:
+        # As bytes, because a damaged row need not be UTF-8.
+        query = "SELECT CAST(payload AS BLOB) FROM entries WHERE store_key = ? ORDER BY seq"
+        count = 0
+
+        def payloads() -> Iterator[bytes]:
+            nonlocal count
+            for row in self._db.execute(query, (store_key(key),)):
+                count += 1
+                yield row[0]
+
+        entries, self.skipped = decode_rows(payloads())
+        return entries if count else None
+
+    def _list_sessions(self, project_key: str) -> list[dict[str, Any]]:
+        rows = self._rows(
+            "SELECT store_key, mtime FROM meta WHERE store_key >= ? AND store_key < ?", *below(project_key)
+        )
+        split = ((name.split("/"), mtime) for name, mtime in rows)
+        return [{"session_id": parts[1], "mtime": mtime} for parts, mtime in split if len(parts) == 2]
+
+    def _list_summaries(self, project_key: str) -> list[dict[str, Any]]:
+        query = "SELECT session_id, mtime, CAST(data AS BLOB) FROM summaries WHERE project_key = ?"
+        rows = ((session, mtime, decode(data)) for session, mtime, data in self._rows(query, project_key))
+        return [
+            {"session_id": s, "mtime": mtime, "data": data} for s, mtime, data in rows if data is not None
+        ]
+
+    def _delete(self, key: Mapping[str, str]) -> None:
+        name = store_key(key)
+
+        def work() -> None:
+            for table in ("entries", "meta"):
+                self._db.execute(f"DELETE FROM {table} WHERE store_key = ?", (name,))
+                if not key.get("subpath"):
+                    self._db.execute(
+                        f"DELETE FROM {table} WHERE store_key >= ? AND store_key < ?", below(name)
+                    )
+            if not key.get("subpath"):
+                self._db.execute(
+                    "DELETE FROM summaries WHERE project_key = ? AND session_id = ?",
+                    (bindable(key["project_key"]), bindable(key["session_id"])),
+                )
+
+        self._transaction(work)
+
+    def _list_subkeys(self, key: Mapping[str, str]) -> list[str]:
+        start, end = below(store_key({"project_key": key["project_key"], "session_id": key["session_id"]}))
+        rows = self._rows(
+            "SELECT store_key FROM meta WHERE store_key >= ? AND store_key < ? ORDER BY 1", start, end
+        )
+        return [row[0][len(start) :] for row in rows]
