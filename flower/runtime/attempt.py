@@ -1,0 +1,209 @@
+"""One CLI process from start to its last result: messages become events, a stop becomes an interrupt."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+from claude_agent_sdk import (
+    AssistantMessage,
+    ClaudeAgentOptions,
+    ClaudeSDKClient,
+    ClaudeSDKError,
+    ResultMessage,
+    SystemMessage,
+    TaskNotificationMessage,
+    TaskStartedMessage,
+    TaskUpdatedMessage,
+)
+
+from flower.model import Event
+from flower.runtime.flight import Flight
+from flower.runtime.messages import Translator, context_size, is_api_error, result_error
+from flower.runtime.mirror import Mirror
+
+ACKNOWLEDGE_TIMEOUT = 10.0
+"""Seconds an event waits for its entry to be durable; the CLI's own file holds it anyway (measured: 0.1 s)."""
+
+INTERRUPT_TIMEOUT = 5.0
+"""Seconds to wait for the result after an interrupt (measured: 0.02 to 0.09 s)."""
+
+STDERR_LINES = 20
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How one CLI process ended.
+
+    ``state``: ``"ok"``, ``"stopped"`` (a person), ``"full"`` (the context threshold was crossed) or ``"failed"``.
+    ``delivered``: the session knows what it was told. ``status``, ``kind`` and ``reason`` are the SDK's typed fields of a failure.
+    """
+
+    state: str
+    error: str = ""
+    status: int | None = None
+    kind: str | None = None
+    reason: str | None = None
+    mirror_failed: bool = False
+    delivered: bool = True
+
+
+class Attempt:
+    """Drives one CLI process for a flight."""
+
+    def __init__(self, flight: Flight, options: ClaudeAgentOptions, mirror: Mirror, *, threshold: int = 0) -> None:
+        self._flight = flight
+        self._mirror = mirror
+        self._threshold = threshold
+        self._translate = Translator()
+        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._result: ResultMessage | None = None
+        self._kind: str | None = None
+        self._open_tasks: set[str] = set()
+        self._full = False
+        self._asked = False
+        self._stopped = False
+        self._last_text = ""
+        self._reading = anyio.CancelScope()
+        self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
+        options.stderr = self._stderr.append
+        self._client = ClaudeSDKClient(options)
+
+    async def run(self, prompt: str) -> Outcome:
+        """Send the prompt, read to the last result, close the client."""
+        emitter = asyncio.create_task(self._emit_in_order())
+        try:
+            error = await self._drive(prompt)
+        finally:
+            self._events.put_nowait(None)
+            await emitter
+        return self._outcome(error)
+
+    async def _drive(self, prompt: str) -> str:
+        error = ""
+        watcher: asyncio.Task[None] | None = None
+        try:
+            await self._client.connect()
+            if self._flight.stopping:
+                return ""
+            watcher = asyncio.create_task(self._interrupt_when_asked())
+            self._asked = True
+            await self._client.query(prompt)
+            with self._reading:
+                await self._read()
+        except (ClaudeSDKError, OSError, EOFError, TimeoutError) as problem:
+            error = self._explain(problem)
+        finally:
+            if watcher:
+                watcher.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await watcher
+            with anyio.CancelScope(shield=True):
+                await self._leave()
+        return error
+
+    async def _leave(self) -> None:
+        # A client left in mid-turn costs seconds or one more request: interrupt, read its result, then go.
+        try:
+            if self._asked and self._result is None and not self._stopped:
+                with anyio.move_on_after(INTERRUPT_TIMEOUT):
+                    await self._client.interrupt()
+                    await self._read()
+        except (ClaudeSDKError, OSError, EOFError, TimeoutError) as problem:
+            self._stderr.append(str(problem))
+        await self._client.disconnect()
+
+    async def _interrupt_when_asked(self) -> None:
+        await self._flight.wait_for_stop()
+        self._stopped = True
+        with anyio.move_on_after(INTERRUPT_TIMEOUT):
+            await self._client.interrupt()
+        await asyncio.sleep(INTERRUPT_TIMEOUT)
+        self._reading.cancel()
+
+    async def _read(self) -> None:
+        async for message in self._client.receive_messages():
+            self._note(message)
+            for event in self._translate.events(message):
+                self._events.put_nowait(event)
+            if isinstance(message, ResultMessage):
+                self._result = message
+                if not self._open_tasks:
+                    return
+
+    def _note(self, message: Any) -> None:
+        """What the row and the decisions need to know of a message."""
+        row = self._flight.row
+        if isinstance(message, AssistantMessage):
+            if is_api_error(message):
+                self._kind = message.error or self._kind
+            elif message.parent_tool_use_id is None:
+                self._main_thread(message)
+        elif isinstance(message, TaskStartedMessage):
+            self._open_tasks.add(message.task_id)
+        elif isinstance(message, TaskNotificationMessage):
+            self._open_tasks.discard(message.task_id)
+        elif isinstance(message, TaskUpdatedMessage):
+            self._open_tasks.discard(message.task_id)
+        elif isinstance(message, ResultMessage):
+            row.num_turns += message.num_turns
+        elif isinstance(message, SystemMessage) and message.subtype == "mirror_error":
+            self._mirror.failed.append(str(message.data.get("error", "")))
+
+    def _main_thread(self, message: AssistantMessage) -> None:
+        row = self._flight.row
+        self._flight.model = message.model
+        if size := context_size(message.usage):
+            row.context = size
+            data = {"context": size, "window": self._flight.window}
+            self._events.put_nowait(Event("usage", session_id=row.session_id, data=data))
+        texts = [block.text for block in message.content if hasattr(block, "text")]
+        if texts:
+            self._last_text = "\n".join(texts)
+
+    async def _emit_in_order(self) -> None:
+        """Hand events on, each one after its entry is durable: what a person has seen survives a kill."""
+        session = self._flight.row.session_id
+        while (event := await self._events.get()) is not None:
+            if event.uuid:
+                await self._mirror.stored(event.uuid, ACKNOWLEDGE_TIMEOUT)
+            if not event.session_id:
+                object.__setattr__(event, "session_id", session)
+            self._flight.emit(event)
+
+    def _explain(self, problem: BaseException) -> str:
+        tail = " | ".join(line for line in self._stderr if line.strip())
+        return f"{problem}" + (f" [{tail[-600:]}]" if tail else "")
+
+    def _outcome(self, error: str) -> Outcome:
+        result, row = self._result, self._flight.row
+        outcome = Outcome("ok", mirror_failed=bool(self._mirror.failed), kind=self._kind)
+        outcome.delivered = self._mirror.delivered
+        if result is not None:
+            outcome.status, outcome.reason = result.api_error_status, result.terminal_reason
+            for usage in (result.model_usage or {}).values():
+                self._flight.window = int(usage.get("contextWindow") or 0) or self._flight.window
+        if self._stopped or self._flight.stopping:
+            outcome.state = "stopped"
+        elif self._full:
+            outcome.state = "full"
+        elif result is None:
+            outcome.state, outcome.error = "failed", error or self._explain(EOFError("the CLI ended without a result"))
+        elif result.is_error:
+            outcome.state, outcome.error = "failed", result_error(result)
+        else:
+            row.text = result.result or self._last_text
+        return outcome
+
+    @property
+    def cost_counter(self) -> float | None:
+        """The SDK's cost counter at the end, US dollars; None if no result arrived."""
+        return self._result.total_cost_usd if self._result is not None else None
+
+    @property
+    def last_text(self) -> str:
+        return self._last_text

@@ -1,0 +1,103 @@
+"""One step in flight: its row, who listens, and the switch that stops it from any thread."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from flower.model import Event, StepResult
+
+Listener = Callable[[Event], Any]
+
+INTERRUPTED = "interrupted-by-human"
+"""What the manifest says of a step that a person ended."""
+
+
+@dataclass(slots=True)
+class Launch:
+    """How the next CLI process of a step begins.
+
+    ``prompt`` is what it is told; ``full_prompt`` is what a session is told that has to start from nothing.
+    """
+
+    prompt: str
+    full_prompt: str
+    resume: str | None = None
+    fork: bool = False
+    resume_at: str | None = None
+
+
+@dataclass
+class Flight:
+    """A running step. Everything here belongs to the event loop, but for ``stop``."""
+
+    row: StepResult
+    listener: Listener | None = None
+    cost_before: float = 0.0
+    usage: dict[str, int] = field(default_factory=dict)
+    model: str = ""
+    window: int = 0
+    ended: bool = False
+    owner: bool = True
+    _loop: asyncio.AbstractEventLoop | None = None
+    _stop: asyncio.Event | None = None
+    _words: str | None = None
+    _quit: bool = False
+
+    def bind(self) -> None:
+        """Remember the loop that runs the step, so that ``stop`` can be called from any thread."""
+        self._loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
+
+    def emit(self, event: Event) -> None:
+        """Hand an event to the listener with the step's name on it."""
+        if self.listener is None:
+            return
+        self.listener(event if event.step else replace(event, step=self.row.step))
+
+    def notice(self, text: str) -> None:
+        """One plain line for the person."""
+        self.emit(Event("notice", text=text, session_id=self.row.session_id))
+
+    def stop(self, words: str | None = None, *, quit: bool = False) -> None:
+        """Ask the step to stop at the next message boundary. Safe from any thread.
+
+        ``words`` go to the same session next; with ``quit`` the step ends for good.
+        """
+        self._words = words
+        self._quit = self._quit or quit
+        loop, stop = self._loop, self._stop
+        if loop is not None and stop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(stop.set)
+
+    @property
+    def stopping(self) -> bool:
+        return self._stop is not None and self._stop.is_set()
+
+    @property
+    def quitting(self) -> bool:
+        return self._quit
+
+    async def wait_for_stop(self) -> None:
+        assert self._stop is not None
+        await self._stop.wait()
+
+    def take_words(self) -> str | None:
+        """The words that came with the stop; the switch is reset."""
+        assert self._stop is not None
+        self._stop.clear()
+        words, self._words = self._words, None
+        return words
+
+    def close(self, *, error: str = "") -> StepResult:
+        """End the row: the first call counts, later ones return it unchanged."""
+        if not self.ended:
+            self.ended = True
+            self.row.ended_at = time.time()
+            if error:
+                self.row.ok = False
+                self.row.error = error
+        return self.row

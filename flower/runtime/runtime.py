@@ -1,0 +1,339 @@
+"""Runtime: runs one agent at a time or several side by side, keeps the books, goes on after failures."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from flower import supervise
+from flower.books.ignore import hide
+from flower.books.locks import Holder, RunLease, SessionLease
+from flower.books.manifest import Manifest
+from flower.books.project import bind_project
+from flower.books.rewriting import PruningSessionStore
+from flower.books.salvage import reconcile
+from flower.config.credentials import check_credentials, load_dotenv
+from flower.locale import _
+from flower.model import BudgetSpent, CredentialsMissing, HumanInterrupt, StepResult, new_run_id
+from flower.runtime.flight import INTERRUPTED, Flight, Launch, Listener
+from flower.runtime.recovery import after_failure
+from flower.runtime.resilience import Resilience
+from flower.transcript.expire import EphemeralPolicy
+from flower.transcript.prune import PrunePolicy
+from flower.transcript.trim import TrimPolicy
+
+if TYPE_CHECKING:
+    from flower.agents.channel import HumanChannel
+    from flower.agents.spec import AgentSpec
+    from flower.agents.workbench import Workbench
+
+GO_ON = "Go on from where you were stopped."
+"""What a session is told when a person stopped it and then said nothing."""
+
+AfterStop = Callable[[], Awaitable["str | None"]]
+
+
+class Runtime:
+    """Runs agents in one workspace and keeps their books in ``run_dir``.
+
+    Args:
+        workspace: the agents' working directory; made if missing.
+        run_dir: where the books are kept, relative to the current directory; made if missing.
+        portable: True ignores the project's ``.claude/`` settings; False reads them.
+        trim: replace old large tool results by pointers in what a resumed session is fed.
+        ephemeral: mark old results of read-only commands as expired there.
+        keep_denials: how many of the latest refused tool calls stay there.
+        workbench: False, True (``<run_dir>/workbench``), or a Workbench.
+        spill_threshold: characters; a longer tool result goes to a file at once.
+        resilience: True for the defaults, False for no retries, or a Resilience.
+        handoff: True for the defaults, False to run into the wall, or a HandoffPolicy.
+        store: sessions kept elsewhere; any store that follows the SDK's protocol.
+        isolate: agents work in git worktrees of their own.
+        channel: whom to ask when the CLI's own safety checks stop a tool.
+        budget_usd: US dollars for all steps of this run together.
+        wait: wait for a session that another run drives instead of working on a fork.
+        notice: called with each line that a person should read and that belongs to no step.
+
+    Raises:
+        CredentialsMissing: (a RuntimeError) no credential where flower looks.
+        BooksForeign, BooksNewer: ``run_dir`` belongs to another project or a newer flower.
+    """
+
+    def __init__(
+        self,
+        *,
+        workspace: str | Path = ".",
+        run_dir: str | Path = "runs",
+        portable: bool = True,
+        trim: bool = False,
+        ephemeral: bool = True,
+        keep_denials: int = 1,
+        workbench: bool | Workbench = False,
+        spill_threshold: int = 4000,
+        resilience: bool | Resilience = True,
+        handoff: Any = True,
+        store: Any = None,
+        isolate: bool = False,
+        channel: HumanChannel | None = None,
+        budget_usd: float | None = None,
+        wait: bool = False,
+        notice: Callable[[str], None] | None = None,
+    ) -> None:
+        load_dotenv()
+        if problem := check_credentials():
+            raise CredentialsMissing(problem)
+        self.workspace = Path(workspace).expanduser().resolve()
+        self.run_dir = Path(run_dir).expanduser().resolve()
+        self.workspace.mkdir(parents=True, exist_ok=True)
+        self.run_dir.mkdir(parents=True, exist_ok=True)
+        self.portable, self.isolate, self.channel, self.wait = portable, isolate, channel, wait
+        self.spill_threshold, self.budget_usd, self.ephemeral = spill_threshold, budget_usd, ephemeral
+        self.resilience = resilience if isinstance(resilience, Resilience) else Resilience(enabled=bool(resilience))
+        self.handoff = handoff
+        self.run_id = new_run_id()
+        self.results: list[StepResult] = []
+        self.on_session: Callable[[str], None] | None = None
+        self.after_stop: AfterStop | None = None
+        self._say = notice or (lambda line: None)
+        self._flights: list[Flight] = []
+        self._driven: set[str] = set()
+        self._key: str | None = None
+        hide(self.run_dir)
+        self.project_id = bind_project(self.workspace, self.run_dir)
+        self._lease = RunLease.acquire(self.run_dir, self.run_id)
+        self.manifest = Manifest(self.run_dir, self.run_id, notice=self._say)
+        self.store = PruningSessionStore(
+            store if store is not None else self.run_dir / "sessions.db",
+            self.workspace,
+            policy=TrimPolicy(enabled=trim),
+            prune=PrunePolicy(keep_denials=keep_denials),
+            ephemeral=EphemeralPolicy(enabled=ephemeral),
+        )
+        self.workbench = self._make_workbench(workbench)
+        supervise.become_subreaper()
+        self._reconciled = False
+
+    def _make_workbench(self, workbench: bool | Workbench) -> Workbench | None:
+        if workbench is False:
+            return None
+        from flower.agents.workbench import Workbench as Bench
+
+        bench = Bench(self.run_dir / "workbench", workspace=self.workspace) if workbench is True else workbench
+        bench.create()
+        return bench
+
+    # ---- what others look at
+
+    @property
+    def project_key(self) -> str:
+        """The SDK's key of the workspace; half of every session's name in the database."""
+        if self._key is None:
+            from claude_agent_sdk import project_key_for_directory
+
+            self._key = project_key_for_directory(str(self.workspace))
+        return self._key
+
+    @property
+    def manifest_path(self) -> Path:
+        return self.run_dir / "manifest.json"
+
+    @property
+    def total_cost(self) -> float:
+        """US dollars this run has spent so far, judge and subagents included."""
+        return sum(row.cost_usd for row in self.results) + sum(f.row.cost_usd for f in self._flights)
+
+    def has_session(self, session_id: str) -> bool:
+        """Whether the books hold entries of this session under this workspace."""
+        return bool(self.store.has_session(self.project_key, session_id))
+
+    def context_of(self, session_id: str) -> int:
+        """Tokens in the session's context after its last turn; 0 if unknown."""
+        return int(self.store.last_context(self.project_key, session_id))
+
+    # ---- running
+
+    async def run(
+        self,
+        spec: AgentSpec,
+        prompt: str,
+        *,
+        step_name: str,
+        resume: str | None = None,
+        fork: bool = False,
+        resume_at: str | None = None,
+        on_event: Listener | None = None,
+        full_prompt: str | None = None,
+    ) -> StepResult:
+        """Run one agent until it has answered, through retries and interrupts; its row goes to the manifest.
+
+        Args:
+            spec: who works and what it may touch.
+            prompt: what it is told.
+            step_name: the row's name.
+            resume: the session to continue; one that the books do not hold begins anew.
+            fork: with ``resume``: work on a branch, the original stays as it is.
+            resume_at: with ``resume``: go on after this entry (a uuid), as if what follows had not been.
+            on_event: called for each Event, in order.
+            full_prompt: what a session is told that must begin anew although ``resume`` was given; default ``prompt``.
+
+        Returns:
+            The row. ``ok`` is False where no good result arrived; the reason is in ``error``.
+
+        Raises:
+            HumanInterrupt: the person ended the run; the row is in the manifest.
+            ValueError: ``fork`` or ``resume_at`` without ``resume``; a glancing coordinator without expiry.
+        """
+        if (fork or resume_at) and not resume:
+            raise ValueError("fork and resume_at need a session to resume")
+        if spec.glance and not self.ephemeral:
+            raise ValueError("a coordinator with glance=True needs Runtime(ephemeral=True): what it may run must expire")
+        self._check_budget()
+        await self._reconcile_once()
+        flight = Flight(StepResult(step=step_name), on_event)
+        flight.bind()
+        self._flights.append(flight)
+        try:
+            await self._fly(flight, spec, Launch(prompt, full_prompt or prompt, resume, fork, resume_at))
+        except HumanInterrupt:
+            flight.close(error=INTERRUPTED)
+            raise
+        except BaseException as problem:
+            flight.close(error=flight.row.error or str(problem) or type(problem).__name__)
+            raise
+        finally:
+            self._land(flight)
+        return flight.row
+
+    async def _fly(self, flight: Flight, spec: AgentSpec, launch: Launch) -> None:
+        """Attempt after attempt until one is good, the person ends it, or trying again makes no sense."""
+        from flower.runtime.launch import attempt
+
+        while True:
+            outcome = await attempt(self, flight, spec, launch)
+            if outcome.state == "ok":
+                flight.row.ok = True
+                return
+            if outcome.state == "stopped":
+                launch = await self._after_stop(flight, launch, delivered=outcome.delivered)
+                continue
+            following = await after_failure(self, flight, outcome, launch)
+            if following is None:
+                flight.row.error = outcome.error
+                return
+            launch = following
+
+    async def _after_stop(self, flight: Flight, launch: Launch, *, delivered: bool) -> Launch:
+        """A person stopped the step: hear what they have to say, then go on in the same session.
+
+        What the stop kept from being delivered is said again, with the person's words behind it.
+        """
+        words = flight.take_words()
+        if flight.quitting:
+            raise HumanInterrupt(_("stopped by you; run flower again to go on"))
+        if words is None and self.after_stop is not None:
+            words = await self.after_stop()
+            if flight.quitting:
+                raise HumanInterrupt(_("stopped by you; run flower again to go on"))
+        session = flight.row.session_id
+        told = words or GO_ON
+        full = f"{launch.full_prompt}\n\n{words}" if words else launch.full_prompt
+        if not self.has_session(session):
+            if launch.resume:
+                return Launch(f"{launch.prompt}\n\n{told}", full, launch.resume, launch.fork, launch.resume_at)
+            return Launch(full, full)
+        return Launch(told if delivered else f"{launch.prompt}\n\n{told}", full, session)
+
+    def _land(self, flight: Flight) -> None:
+        self._flights.remove(flight)
+        self.results.append(flight.close())
+        self.manifest.record(flight.row.as_row(self.run_id))
+
+    def _check_budget(self) -> None:
+        if self.budget_usd is not None and self.total_cost >= self.budget_usd:
+            spent = _("budget spent: ${cost:.2f} of ${limit:.2f}").format(cost=self.total_cost, limit=self.budget_usd)
+            raise BudgetSpent(spent, hint=_("Run flower again with a larger --budget to go on."))
+
+    async def _reconcile_once(self) -> None:
+        if not self._reconciled:
+            self._reconciled = True
+            await reconcile(self.run_dir, self.store, notice=self._say)
+
+    # ---- sessions
+
+    async def claim(self, flight: Flight, launch: Launch) -> tuple[str, SessionLease, bool]:
+        """Choose the session of the next CLI process and take its lock.
+
+        Returns the id, the lock, and whether the CLI is to begin it as a fork of ``launch.resume``.
+        A session that another run drives is not touched: the work goes on in a fork of it.
+        """
+        fork, owner = launch.fork, True
+        if launch.resume and not fork:
+            lease = await self._lease_of(launch.resume)
+            if isinstance(lease, SessionLease):
+                self._announce(flight, launch.resume, owner=True)
+                return launch.resume, lease, False
+            flight.notice(
+                _("session {id} is in use by process {pid} on {host} since {since}; working on a fork of it").format(
+                    id=launch.resume[:8], pid=lease.pid, host=lease.host, since=lease.since
+                )
+            )
+            fork, owner = True, False
+        chosen = str(uuid.uuid4())
+        fresh = SessionLease.acquire(self.run_dir, chosen)
+        assert isinstance(fresh, SessionLease), "a new uuid cannot be held"
+        self._announce(flight, chosen, owner=owner)
+        return chosen, fresh, fork
+
+    async def _lease_of(self, session_id: str) -> SessionLease | Holder:
+        while isinstance(lease := SessionLease.acquire(self.run_dir, session_id), Holder) and self.wait:
+            await anyio.sleep(0.5)
+        return lease
+
+    def _announce(self, flight: Flight, session_id: str, *, owner: bool) -> None:
+        """The id is on disk before it can matter: before the CLI starts."""
+        flight.row.session_id = session_id
+        flight.row.resumed = flight.row.resumed or session_id in self._driven
+        flight.owner = owner
+        self.remember(flight, session_id)
+        self._driven.add(session_id)
+
+    def remember(self, flight: Flight, session_id: str) -> None:
+        """Tell who keeps the lineage; called when the id is chosen and again when its first entry is durable."""
+        if self.on_session is not None and flight.owner:
+            self.on_session(session_id)
+
+    # ---- from outside
+
+    def interrupt(self, message: str | None = None) -> None:
+        """Stop what runs at the next message boundary; it goes on in the same session with ``message``.
+
+        Without a message ``after_stop`` is asked for one. Safe from any thread.
+        """
+        for flight in list(self._flights):
+            flight.stop(message)
+
+    def quit(self) -> None:
+        """Stop what runs for good: ``run`` raises HumanInterrupt after its row is written. Safe from any thread."""
+        for flight in list(self._flights):
+            flight.stop(quit=True)
+
+    def rescue(self, error: str = "killed-by-signal") -> None:
+        """Write the rows of the steps in flight. For the last moment of a process that must end."""
+        for flight in list(self._flights):
+            flight.close(error=error)
+            self.manifest.record(flight.row.as_row(self.run_id))
+
+    def close(self) -> None:
+        """Close the books. Idempotent."""
+        self.store.close()
+        self._lease.release()
+
+    def __enter__(self) -> Runtime:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
