@@ -75,7 +75,7 @@ class Reply:
     """What the model answers to one request.
 
     Attributes:
-        text: a text block, before ``blocks`` when both are given.
+        text: a text block; it comes before ``blocks``, but behind thinking they begin with.
         blocks: ``Text``, ``Thinking`` and ``ToolUse`` in order.
         usage: token counts by the API's names (``input_tokens``, ``cache_read_input_tokens``,
             ``cache_creation_input_tokens``, ``output_tokens``). What is left out is estimated at one token
@@ -98,7 +98,11 @@ class Reply:
 
     def content(self) -> list[Block]:
         """All blocks in order, ``text`` included."""
-        return ([Text(self.text)] if self.text else []) + list(self.blocks)
+        blocks = list(self.blocks)
+        if not self.text:
+            return blocks
+        first = next((n for n, b in enumerate(blocks) if not isinstance(b, Thinking)), len(blocks))
+        return [*blocks[:first], Text(self.text), *blocks[first:]]
 
 
 When = str | re.Pattern[str] | Callable[[Request], bool] | None
