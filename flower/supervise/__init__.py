@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from flower.supervise.launch import MARKER, Launch, child_environment, find_claude, launch
 from flower.supervise.processes import become_subreaper, end_orphans, end_strays, strays
+from flower.supervise.signals import SignalWatch
 
 __all__ = [
     "MARKER",
     "Launch",
+    "SignalWatch",
     "become_subreaper",
     "child_environment",
     "end_orphans",

@@ -4,7 +4,7 @@ This file is run by itself (``python -IS guard.py …``, or the frozen ``flower`
 it imports nothing of flower's and little of Python's: every session waits for it to start.
 
 It becomes the leader of a session of its own (a terminal's Ctrl-C reaches flower alone) and, on Linux, a
-child subreaper: whatever the CLI's descendants do to detach themselves, they stay descendants of this process.
+child subreaper: whatever the CLI's descendants do to detach themselves, they stay descendants of it.
 Then it waits, without polling where the kernel allows, for one of three ends:
 
 - flower is gone: the CLI and all its descendants are killed. No grace: the CLI would spend it on one more
@@ -168,8 +168,8 @@ class Guard:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (*ENDING, signal.SIGCHLD))
 
     def parent_alive(self, thorough: bool = False) -> bool:
-        # A dead parent's children get another parent at once, so a reused pid can fool this only if it is that
-        # of the process that inherits us: the start time tells.
+        # A dead parent's children get another parent at once. A reused pid can fool this only if it is that
+        # of the process that inherits us, and then the start time tells.
         if os.getppid() != self.parent:
             return False
         if thorough and LINUX and self.parent_start:
