@@ -1,0 +1,64 @@
+"""The books stay out of the agents' sight: no tool reads or writes run_dir, a workbench inside it excepted."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+from flower.agents.access import Access
+from flower.agents.hooks.call import Call, Guard, inside
+
+_BOOK_NAMES = ("sessions.db", "manifest.json", "lineage.json", "project.json", "live", "aside")
+_REASON = "{path} belongs to flower's own records and is none of an agent's business."
+_TAKES_PATHS = frozenset(
+    "cat cd chmod chown cp du find head less ln ls more mv pushd rm rsync scp sqlite3 tail tar touch tree wc zip".split()
+)
+_SEGMENT = re.compile(r"\|\|?|&&?|;|\n")
+
+
+def is_book(path: Path, access: Access) -> bool:
+    """Whether a resolved path is one of the books."""
+    run_dir = access.run_dir
+    if not inside(path, run_dir) or (access.workbench and access.workbench.contains(path)):
+        return False
+    if inside(access.workspace, run_dir):
+        # The workspace is (in) run_dir itself: only what is known to be a book is one.
+        top = path.relative_to(run_dir).parts[:1]
+        return bool(top) and top[0].startswith(_BOOK_NAMES) and not inside(path, access.workspace / ".flower")
+    return True
+
+
+def books_guard(access: Access) -> Guard:
+    """Refuse every path of a tool call that lies in run_dir. For Bash this is best effort.
+
+    A shell can reach a file in more ways than can be read off a command line; what is found are words of the
+    command that resolve to a place inside.
+    """
+
+    def guard(call: Call) -> str | None:
+        paths = _command_paths(call) if call.tool == "Bash" else call.paths()
+        hit = next((p for p in paths if is_book(p, access)), None)
+        return _REASON.format(path=hit) if hit else None
+
+    return guard
+
+
+def _command_paths(call: Call) -> list[Path]:
+    """The words of a shell command that name places. A bare word counts where a command takes paths."""
+    found: list[Path] = []
+    for segment in _SEGMENT.split(call.command):
+        words = _words(segment)
+        program = Path(words[0]).name if words else ""
+        for word in words:
+            value = word.rpartition("=")[2].lstrip("<>")
+            if value and ("/" in value or program in _TAKES_PATHS):
+                found.append(call.resolve(value))
+    return found
+
+
+def _words(segment: str) -> list[str]:
+    try:
+        return shlex.split(segment)
+    except ValueError:
+        return segment.split()  # Unbalanced quotes, for instance around a separator: words are enough here.

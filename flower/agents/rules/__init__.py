@@ -1,0 +1,16 @@
+"""What each role is told, one Markdown file a role. Told to models, therefore in English and not translated."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.resources import files
+
+
+@lru_cache
+def text(name: str) -> str:
+    """The rules ``<name>.md``.
+
+    Raises:
+        FileNotFoundError: there are none of that name.
+    """
+    return (files(__name__) / f"{name}.md").read_text(encoding="utf-8").strip() + "\n"
