@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from flower.supervise.launch import MARKER, Launch, child_environment, find_claude, launch
+from flower.supervise.locate import find_claude
 from flower.supervise.processes import become_subreaper, end_orphans, end_strays, strays
+from flower.supervise.shim import MARKER, Launch, child_environment, launch
 from flower.supervise.signals import SignalWatch
 
 __all__ = [

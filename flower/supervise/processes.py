@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from flower.supervise import guard
-from flower.supervise.launch import MARKER
+from flower.supervise.shim import MARKER
 
 ENDING_LIMIT = 5.0  # seconds after which a process that does not die (stuck in the kernel) is left alone
 _children_before: set[int] = set()
