@@ -1,0 +1,172 @@
+"""Drives one run for a command: listeners, typed lines, signals, the result, the last line of ``--json``."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from flower.cli.console import Console
+from flower.cli.conversation import Conversation
+from flower.cli.exits import Ending, ending_of
+from flower.cli.interrupts import Interrupts, left
+from flower.cli.keyboard import Keyboard
+from flower.cli.options import Settings
+from flower.cli.screen import Screen, silence
+from flower.locale import _
+from flower.model import Event, FlowerError, StepFailed
+
+if TYPE_CHECKING:
+    from flower.runtime.runtime import Runtime
+
+Emit = Callable[[Event], None]
+OpenRuntime = Callable[[Callable[[str], None]], "Runtime"]
+Body = Callable[["Runtime", Emit], Awaitable[str]]
+
+
+class Drive:
+    """One run of a command.
+
+    Args:
+        settings: the global options.
+        keyboard: reads the terminal; None without one.
+    """
+
+    def __init__(self, settings: Settings, *, keyboard: Keyboard | None = None) -> None:
+        self._settings = settings
+        live = settings.interactive and settings.json is None
+        self.screen = Screen(live=live)
+        self.console = Console(self.screen, verbose=settings.verbose, quiet=settings.json is not None)
+        self._conversation = Conversation(self.screen, keyboard, self.emit) if keyboard else None
+        self._keyboard = keyboard
+        self._interrupts = Interrupts(self._conversation, say=self.screen.line)
+        self._runtime: Runtime | None = None
+
+    def emit(self, event: Event) -> None:
+        """Hand an event to the screen and to ``--json``."""
+        if self._settings.json is not None:
+            self._settings.json(event)
+        self.console(event)
+
+    def use_channel(self, channel: Any) -> None:
+        """Show the channel's questions; answer them from the keyboard, or at once where there is none."""
+        if self._conversation is not None:
+            self._conversation.channel = channel
+        channel.on_question = self._on_question(channel)
+
+    def _on_question(self, channel: Any) -> Callable[[Any], None]:
+        def show(question: Any) -> None:
+            data = {"id": question.id, "options": list(question.options)}
+            self.emit(Event("question", question.text, data=data))
+            question.outcome.add_done_callback(lambda outcome: self._on_answer(question, outcome))
+            if self._conversation is not None:
+                self._conversation.question_shown()
+            else:
+                # Nobody can type here, whatever time the channel would wait.
+                channel.decline(question.id)
+
+        return show
+
+    def _on_answer(self, question: Any, outcome: Any) -> None:
+        if self._conversation is not None:
+            self._conversation.question_gone()
+        # A question that is taken back, by its time or by an interrupt, is cancelled.
+        state, answer = (
+            ("timeout", "") if outcome.cancelled() else (outcome.result().state, outcome.result().answer)
+        )
+        self.emit(Event("answer", answer, data={"id": question.id, "state": state}))
+
+    def notice(self, line: str) -> None:
+        """One plain line for the person."""
+        self.emit(Event("notice", line))
+
+    def run(self, open_runtime: OpenRuntime, body: Body) -> None:
+        """Open the runtime, run the body to its end, print what it returns.
+
+        A SIGTERM or SIGHUP ends the process in here, after the rows in flight are saved.
+
+        Raises:
+            BaseException: whatever ended the run early; the books are closed by then and ``--json`` is complete.
+        """
+        text, ending = "", Ending(0, "ok")
+        with self._interrupts.watch as watch:
+            self.console.start()
+            try:
+                runtime = self._runtime = open_runtime(self.notice)
+                self._interrupts.attach(runtime)
+                text = asyncio.run(self._main(runtime, body))
+            except BaseException as error:
+                ending = ending_of(error)
+                raise
+            finally:
+                if watch.ended_by:
+                    ending = Ending(128 + watch.ended_by, "killed-by-signal")
+                self._close(ending)
+        if self._settings.json is None:
+            print_result(text, shown=self.console.last_text)
+
+    async def _main(self, runtime: Runtime, body: Body) -> str:
+        task = asyncio.current_task()
+        assert task is not None
+        self._interrupts.begin(task)
+        if self._conversation is not None:
+            self._conversation.start()
+        if self._settings.json is not None:
+            self._settings.json.on_closed = _end_like_a_closed_pipe
+        self.emit(Event("run", data=self._facts(runtime)))
+        try:
+            return await body(runtime, self.emit)
+        except asyncio.CancelledError:
+            raise left() from None
+
+    def _facts(self, runtime: Runtime) -> dict[str, Any]:
+        from flower import __version__
+
+        places = {"workspace": str(runtime.workspace), "run_dir": str(runtime.run_dir)}
+        return {**places, "run": runtime.run_id, "version": __version__}
+
+    def _close(self, ending: Ending) -> None:
+        self.console.close()
+        if self._keyboard is not None:
+            self._keyboard.close()
+        runtime, sink = self._runtime, self._settings.json
+        if runtime is not None:
+            runtime.close()
+        if sink is not None:
+            steps, cost = (len(runtime.results), runtime.total_cost) if runtime is not None else (0, 0.0)
+            run = runtime.run_id if runtime is not None else None
+            sink.end(ending.status, ending.exit_code, steps=steps, cost_usd=cost, run=run)
+
+
+def _end_like_a_closed_pipe() -> None:
+    # What SIGPIPE does to any filter whose reader has gone; TERM takes the way that saves the row in flight.
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def print_result(text: str, *, shown: str = "") -> None:
+    """The result on stdout, unless the same terminal has just shown it."""
+    if not text or (text == shown and sys.stdout.isatty() and sys.stderr.isatty()):
+        return
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        silence(sys.stdout)
+
+
+def result_of(ctx: dict[str, Any], last_step: str) -> str:
+    """What a workflow's context says at the end: the last step's text, or the error that ended it.
+
+    Raises:
+        FlowerError: the workflow was aborted.
+        StepFailed: a step ended without a result.
+    """
+    if (abort := ctx.get("_aborted")) is not None:
+        raise abort if isinstance(abort, FlowerError) else StepFailed(str(abort))
+    if (name := ctx.get("_failed_at")) is not None:
+        rows = [row for row in ctx.get("_results", {}).values() if not row.ok]
+        why = rows[-1].error if rows else _("its gate did not pass")
+        raise StepFailed(_("{step}: {error}").format(step=name, error=why))
+    return str(ctx.get(last_step, ""))

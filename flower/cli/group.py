@@ -1,0 +1,40 @@
+"""The commands, each loaded when it is called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from flower.cli.arguments import COMMANDS
+from flower.cli.options import agent_flags, global_options
+from flower.locale import _
+
+
+class LazyGroup(click.Group):
+    """Knows the names; imports ``flower.cli.<name>`` when one is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"flower.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help=_(
+        "Type one sentence in a directory and get finished, judged work; type again and it goes on.\n\n"
+        'Without a command, `go` is meant: flower "make a md -> html script".'
+    ),
+    subcommand_metavar="[COMMAND] [ARGS]...",
+)
+@global_options
+@agent_flags(hidden=True)
+def flower(**_options: object) -> None:
+    """Options said before the command are read by the command itself."""

@@ -1,0 +1,103 @@
+"""What signals mean to a run: Ctrl-C once lets the person speak, twice leaves; TERM and HUP save and end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from flower.cli.conversation import Conversation
+from flower.locale import _
+from flower.model import HumanInterrupt
+from flower.supervise import SignalWatch
+
+if TYPE_CHECKING:
+    from flower.runtime.runtime import Runtime
+
+LEAVE_SECONDS = 10.0
+"""How long a step may take to stop before its task is cancelled; an interrupt takes a tenth of a second."""
+
+
+class Interrupts:
+    """Connects the signals of the process with one run.
+
+    Without a conversation (nobody can be asked) the first Ctrl-C leaves.
+    """
+
+    def __init__(self, conversation: Conversation | None, *, say: Callable[[str], None]) -> None:
+        self._conversation = conversation
+        self._say = say
+        self._runtime: Runtime | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self._leaving = False
+        self.watch = SignalWatch(on_end=self._end, on_interrupt=self._interrupt, on_quit=self._quit)
+
+    def attach(self, runtime: Runtime) -> None:
+        """From now on there are rows to save."""
+        self._runtime = runtime
+
+    def begin(self, task: asyncio.Task[Any]) -> None:
+        """From now on there is a task to stop.
+
+        Raises:
+            HumanInterrupt: Ctrl-C came before.
+        """
+        self._task = task
+        if self._leaving or self.watch.interrupted:
+            raise left()
+        if self._conversation is not None and self._runtime is not None:
+            self._runtime.after_stop = self._words_after_stop
+
+    async def _words_after_stop(self) -> str | None:
+        assert self._conversation is not None
+        words = await self._conversation.words_after_stop()
+        if not self._leaving:
+            self.watch.resume()
+        return words
+
+    # The watch calls these in threads of their own; whatever touches the run goes through its loop.
+
+    def _interrupt(self) -> None:
+        self._in_loop(self._stop_or_leave)
+
+    def _quit(self) -> None:
+        self._in_loop(self._leave)
+
+    def _end(self, number: int) -> None:
+        if self._runtime is not None:
+            self._runtime.rescue()
+        self._in_loop(self._cancel)
+
+    def _in_loop(self, call: Callable[[], object]) -> None:
+        task = self._task
+        if task is not None and not task.get_loop().is_closed():
+            task.get_loop().call_soon_threadsafe(call)
+
+    def _stop_or_leave(self) -> None:
+        assert self._runtime is not None
+        if self._conversation is None or not self._runtime.in_flight:
+            self._leave()
+            return
+        self._say(_("-- stopping at the next message (Ctrl-C again: leave)"))
+        self._runtime.interrupt()
+
+    def _leave(self) -> None:
+        assert self._runtime is not None and self._task is not None
+        self._leaving = True
+        in_flight = self._runtime.in_flight
+        self._runtime.quit()
+        if self._conversation is not None:
+            self._conversation.give_up_waiting()
+        if in_flight:
+            self._task.get_loop().call_later(LEAVE_SECONDS, self._cancel)
+        else:
+            self._cancel()
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+
+def left() -> HumanInterrupt:
+    """The error of a run that its person left."""
+    return HumanInterrupt(_("stopped by you; run flower again to go on"))

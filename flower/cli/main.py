@@ -1,0 +1,70 @@
+"""The entry point of the command ``flower``.
+
+``--version`` and ``--help`` must answer at once, so nothing heavy is imported before a command really runs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+from flower import __version__, locale
+from flower.cli.arguments import asks_for_version, value_of, with_command
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line and end the process with its status."""
+    if os.environ.get("FLOWER_GUARD") == "1" and getattr(sys, "frozen", False):
+        # The frozen program is its own guard: there is no interpreter to start one with.
+        from flower.supervise.guard import main as guard
+
+        sys.exit(guard())
+    words = list(sys.argv[1:] if argv is None else argv)
+    if asks_for_version(words):
+        print(f"flower {__version__}")
+        return
+    sys.exit(run(words))
+
+
+def run(words: Sequence[str]) -> int:
+    """Run one command line and return its exit status."""
+    if hasattr(sys.stdout, "reconfigure"):
+        # A model's words must not end the run because the locale cannot spell them.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    locale.use(value_of("--lang", words))
+
+    import click
+
+    from flower.cli.exits import OK, USAGE, Ending, ending_of
+    from flower.cli.group import flower
+    from flower.cli.jsonl import JsonLines
+    from flower.cli.options import Invocation
+
+    wants_json = "--json" in (words[: words.index("--")] if "--" in words else words)
+    invocation = Invocation(JsonLines() if wants_json else None)
+    try:
+        flower.main(with_command(words), prog_name="flower", standalone_mode=False, obj=invocation)
+        return OK
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.ClickException as problem:
+        problem.show()
+        ending = Ending(USAGE, "usage-error", problem.format_message())
+    except (Exception, KeyboardInterrupt) as error:
+        ending = ending_of(error.__cause__ if isinstance(error, click.Abort) and error.__cause__ else error)
+        _explain(error, ending.message, invocation.verbose)
+    if invocation.sink is not None and not invocation.sink.ended:
+        invocation.sink.end(ending.status, ending.exit_code)
+    return ending.exit_code
+
+
+def _explain(error: BaseException, message: str, verbose: bool) -> None:
+    try:
+        if verbose:
+            traceback.print_exception(type(error), error, error.__traceback__)
+        if message:
+            print(f"flower: {message}", file=sys.stderr)
+    except (BrokenPipeError, ValueError):
+        pass  # nobody reads stderr any more; the status says it

@@ -1,0 +1,163 @@
+"""Options that every command understands, before and after its name, and the settings they become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from flower import __version__, locale
+from flower.cli.jsonl import JsonLines
+from flower.cli.terminal import is_interactive
+from flower.locale import _
+from flower.model import UsageError
+
+F = TypeVar("F", bound=Callable[..., Any])
+NAMES = ("workspace", "run_dir", "verbose", "json", "lang", "workbench", "trim")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the global options say.
+
+    Attributes:
+        workspace: resolved; named on purpose if ``workspace_given``.
+        run_dir: relative to the current directory, not to the workspace.
+        verbose: show thoughts, results and tracebacks.
+        json: the sink of ``--json``, None without it.
+        workbench, trim: ``-W`` and ``-T``.
+        interactive: somebody can be asked.
+    """
+
+    workspace: Path
+    workspace_given: bool
+    run_dir: Path
+    verbose: bool
+    json: JsonLines | None
+    workbench: bool
+    trim: bool
+    interactive: bool
+
+    def check_workspace(self) -> None:
+        """Refuses ``/`` and the home directory unless ``-w`` says so on purpose.
+
+        Raises:
+            UsageError: the current directory is one of them.
+        """
+        if self.workspace_given:
+            return
+        if self.workspace in (Path("/"), Path.home().resolve()):
+            raise UsageError(
+                _("an agent would work in {path} itself.").format(path=self.workspace),
+                hint=_("Change into a project's directory, or say -w {path} if you mean it.").format(
+                    path=self.workspace
+                ),
+            )
+
+    def make_workspace(self) -> None:
+        """Make the workspace if it is missing.
+
+        Raises:
+            UsageError: it cannot be made, or is no directory.
+        """
+        self.check_workspace()
+        try:
+            self.workspace.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"-w {self.workspace}: {error.strerror}") from error
+
+
+@dataclass
+class Invocation:
+    """One command line: click's context object."""
+
+    sink: JsonLines | None
+    verbose: bool = False
+
+
+class Language(click.ParamType):
+    """``en``, ``zh``, ``ko``, or a locale's name that begins with one (``zh_CN.UTF-8``)."""
+
+    name = "en|zh|ko"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        short = locale.normalise(value)
+        if short == "en" and not str(value).lower().startswith("en"):
+            self.fail(_("{value!r} is not one of en, zh, ko").format(value=value), param, ctx)
+        return short
+
+
+def global_options(command: F) -> F:
+    """Adds the global options to a command or to the group."""
+    for option in reversed(
+        (
+            click.option("-w", "--workspace", metavar="DIR", help=_("where the agents work (default: here)")),
+            click.option(
+                "-r", "--run-dir", metavar="DIR", help=_("where the books are kept (default: runs)")
+            ),
+            click.option("-v", "--verbose", is_flag=True, default=None, help=_("show more; tracebacks too")),
+            click.option(
+                "--json", is_flag=True, default=None, help=_("JSON lines on stdout, one event each")
+            ),
+            click.option("--lang", type=Language(), help=_("language of messages: en, zh or ko")),
+            click.version_option(__version__, "--version", message="flower %(version)s"),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def agent_flags(hidden: bool) -> Callable[[F], F]:
+    """Adds ``-W`` and ``-T``. Commands they do not apply to take them hidden, to refuse them in words."""
+
+    def add(command: F) -> F:
+        bench = _("a workbench in <run_dir>/workbench, unless the workflow brings its own")
+        trim = _("replace old large tool results by pointers in what a session is fed")
+        command = click.option("-T", "--trim", is_flag=True, default=None, hidden=hidden, help=trim)(command)
+        return click.option("-W", "--workbench", is_flag=True, default=None, hidden=hidden, help=bench)(
+            command
+        )
+
+    return add
+
+
+def settings_of(ctx: click.Context) -> Settings:
+    """The settings of a command: its own options win over those said before its name."""
+    said: dict[str, Any] = {}
+    for context in filter(None, (ctx.parent, ctx)):
+        said.update({name: v for name in NAMES if (v := context.params.get(name)) is not None})
+    invocation: Invocation = ctx.find_root().obj
+    invocation.verbose = bool(said.get("verbose"))
+    if language := said.get("lang"):
+        locale.use(language)
+    for name in ("workspace", "run_dir"):
+        if said.get(name) == "":
+            raise UsageError(_("--{option} needs a directory").format(option=name.replace("_", "-")))
+    return Settings(
+        workspace=Path(said.get("workspace") or ".").expanduser().resolve(),
+        workspace_given="workspace" in said,
+        run_dir=Path(said.get("run_dir") or "runs").expanduser().absolute(),
+        verbose=invocation.verbose,
+        json=invocation.sink,
+        workbench=bool(said.get("workbench")),
+        trim=bool(said.get("trim")),
+        interactive=is_interactive(),
+    )
+
+
+def refuse_flags(settings: Settings, command: str) -> None:
+    """``-W`` and ``-T`` mean nothing where workbench and trimming are fixed.
+
+    Raises:
+        UsageError: one of them was given.
+    """
+    for flag, given in (("-W", settings.workbench), ("-T", settings.trim)):
+        if given:
+            raise UsageError(
+                _(
+                    "{flag} does not apply to `flower {command}`: its workbench is fixed and trimming is on."
+                ).format(flag=flag, command=command)
+            )

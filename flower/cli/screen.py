@@ -1,0 +1,90 @@
+"""Lines on stderr, with one line at the bottom that is rewritten in place."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from typing import TextIO
+
+from flower.cli.terminal import columns, shorten, width
+
+
+class Screen:
+    """Writes whole lines from any thread; keeps a status line below them where there is a terminal.
+
+    Only carriage return and blanks are used, so it works on a dumb terminal too. When the reader has gone
+    away (a closed pipe), writing stops without a word: the work does not depend on being watched.
+    """
+
+    def __init__(self, stream: TextIO | None = None, *, live: bool) -> None:
+        self._stream = stream or sys.stderr
+        self._live = live
+        self._lock = threading.Lock()
+        self._drawn = 0
+        self._held = False
+        self._gone = False
+
+    @property
+    def columns(self) -> int:
+        return columns()
+
+    def line(self, text: str = "") -> None:
+        """Write a line above the status line."""
+        with self._lock:
+            self._erase()
+            self._write(text + "\n")
+
+    def status(self, text: str) -> None:
+        """Show the text as the status line, cut to one line; nothing where there is no terminal."""
+        with self._lock:
+            if not self._live or self._held:
+                return
+            text = shorten(text, self.columns - 1)
+            pad = max(0, self._drawn - width(text))
+            self._write("\r" + text + " " * pad + "\b" * pad)
+            self._drawn = width(text)
+
+    def ask(self, prompt: str) -> None:
+        """Leave the cursor behind a prompt; the status line stays away until ``resume``."""
+        with self._lock:
+            self._erase()
+            self._held = True
+            self._write(prompt)
+
+    def resume(self) -> None:
+        """The person has answered: the status line may come back."""
+        with self._lock:
+            self._held = False
+
+    def close(self) -> None:
+        with self._lock:
+            self._erase()
+            self._held = True
+
+    def _erase(self) -> None:
+        if self._drawn:
+            self._write("\r" + " " * self._drawn + "\r")
+            self._drawn = 0
+
+    def _write(self, text: str) -> None:
+        if self._gone:
+            return
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (BrokenPipeError, ValueError):
+            # Nobody reads any more (or the stream was closed under us): what is running goes on unwatched.
+            self._gone = True
+            silence(self._stream)
+
+
+def silence(stream: TextIO) -> None:
+    """Point a stream at nothing, so that the interpreter's last flush cannot fail on the closed pipe."""
+    try:
+        target = stream.fileno()
+        sink = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(sink, target)
+        os.close(sink)
+    except (OSError, ValueError):
+        pass  # no descriptor behind it: then there is no flush to fail either
