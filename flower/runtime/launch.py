@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from claude_agent_sdk import ClaudeAgentOptions
+
 from flower import supervise
 from flower.agents.access import Access
 from flower.agents.options import SessionArgs, build_options
-from flower.books.salvage import salvage_session
+from flower.agents.workbench import first_message
 from flower.locale import _
 from flower.runtime.attempt import Attempt, Outcome
 from flower.runtime.flight import Flight, Launch
@@ -28,13 +30,68 @@ async def attempt(rt: Runtime, flight: Flight, spec: AgentSpec, launch: Launch) 
     flight.row.attempts += 1
     with LiveSession(lease, session_id=session_id, cwd=rt.workspace) as live:
         if launch.resume:
-            await _materialise(rt, live, launch)
+            await _materialise(rt, live, launch.resume)
         mirror = Mirror(rt.store, session_id, lambda: rt.remember(flight, session_id))
-        options = _options(rt, flight, spec, launch, live, mirror, fork)
-        drive = Attempt(flight, options, mirror)
-        outcome = await drive.run(_first_prompt(rt, spec, launch))
-        _meter(flight, drive)
-        if outcome.mirror_failed or outcome.state == "failed":
-            await _read_back(rt, flight, live, outcome)
-        supervise.end_strays(session_id)
+        session = SessionArgs(
+            new_id=session_id if fork or not launch.resume else None,
+            resume=launch.resume,
+            fork=fork,
+            resume_at=launch.resume_at,
+        )
+        marker = rt.marker(session_id)
+        drive = Attempt(flight, _options(rt, flight, spec, session, live, mirror, marker), mirror)
+        try:
+            outcome = await drive.run(_words(rt, spec, launch))
+            rt.meter(flight, drive.cost_counter)
+            if outcome.mirror_failed or outcome.state == "failed":
+                outcome.mirror_failed = not await rt.read_back(flight, live.root)
+        finally:
+            # The guard has ended its tree; this finds what is left where the guard itself was killed.
+            supervise.end_strays(marker)
     return outcome
+
+
+async def _materialise(rt: Runtime, live: LiveSession, session_id: str) -> None:
+    """Write the session's transcript where the CLI looks for it, rewritten for the model."""
+    key = {"project_key": rt.project_key, "session_id": session_id}
+    written = await rt.store.materialise(key, live.transcript(rt.project_key, session_id))
+    live.register_inserted(set(written.inserted))
+
+
+def _words(rt: Runtime, spec: AgentSpec, launch: Launch) -> str:
+    """A session's first message carries the workbench's index; later ones are told what changed by a hook."""
+    if launch.resume or rt.workbench is None or not spec.workbench:
+        return launch.prompt
+    return first_message(launch.prompt, rt.workbench)
+
+
+def _options(
+    rt: Runtime,
+    flight: Flight,
+    spec: AgentSpec,
+    session: SessionArgs,
+    live: LiveSession,
+    mirror: Mirror,
+    marker: str,
+) -> ClaudeAgentOptions:
+    start = supervise.launch(supervise.find_claude(), marker=marker, scratch=live.root)
+    access = Access(
+        workspace=rt.workspace,
+        run_dir=rt.run_dir,
+        workbench=rt.workbench,
+        isolate=rt.isolate,
+        channel=rt.channel,
+        ask_person=rt.channel.confirm if rt.channel is not None else None,
+        record=flight.notice,
+        spill_threshold=rt.spill_threshold,
+    )
+    return build_options(
+        spec,
+        cwd=rt.workspace,
+        access=access,
+        session=session,
+        store=mirror,
+        cli_path=start.cli_path,
+        env={**live.environment(), **start.env},
+        portable=rt.portable,
+    )

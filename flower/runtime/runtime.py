@@ -15,10 +15,10 @@ from flower.books.locks import Holder, RunLease, SessionLease
 from flower.books.manifest import Manifest
 from flower.books.project import bind_project
 from flower.books.rewriting import PruningSessionStore
-from flower.books.salvage import reconcile
+from flower.books.salvage import read_back, reconcile
 from flower.config.credentials import check_credentials, load_dotenv
-from flower.locale import _
-from flower.model import BudgetSpent, CredentialsMissing, HumanInterrupt, StepResult, new_run_id
+from flower.locale import _, ngettext
+from flower.model import BooksError, BudgetSpent, CredentialsMissing, HumanInterrupt, RunIsLive, StepResult, new_run_id
 from flower.runtime.flight import INTERRUPTED, Flight, Launch, Listener
 from flower.runtime.recovery import after_failure
 from flower.runtime.resilience import Resilience
@@ -104,7 +104,10 @@ class Runtime:
         self._key: str | None = None
         hide(self.run_dir)
         self.project_id = bind_project(self.workspace, self.run_dir)
-        self._lease = RunLease.acquire(self.run_dir, self.run_id)
+        lease = RunLease.acquire(self.run_dir, self.run_id)
+        if isinstance(lease, Holder):
+            raise RunIsLive(_("{holder} has these books to itself just now").format(holder=lease))
+        self._lease = lease
         self.manifest = Manifest(self.run_dir, self.run_id, notice=self._say)
         self.store = PruningSessionStore(
             store if store is not None else self.run_dir / "sessions.db",
@@ -257,10 +260,34 @@ class Runtime:
             spent = _("budget spent: ${cost:.2f} of ${limit:.2f}").format(cost=self.total_cost, limit=self.budget_usd)
             raise BudgetSpent(spent, hint=_("Run flower again with a larger --budget to go on."))
 
+    def meter(self, flight: Flight, counter: float | None) -> None:
+        """Add what a CLI process cost. Each process counts from zero: its resume file holds no cost state."""
+        flight.row.cost_usd += counter or 0.0
+
+    # ---- what an earlier process left
+
+    def marker(self, session_id: str) -> str:
+        """What every process of a session carries. It names the place: books are copied, processes are not."""
+        return f"{session_id}@{self.run_dir}"
+
     async def _reconcile_once(self) -> None:
         if not self._reconciled:
             self._reconciled = True
-            await reconcile(self.run_dir, self.store, notice=self._say)
+            await reconcile(self.run_dir, self.store, notice=self._say, end_strays=self._end_strays)
+
+    def _end_strays(self, session_id: str) -> None:
+        supervise.end_strays(self.marker(session_id))
+
+    async def read_back(self, flight: Flight, live: Path) -> bool:
+        """Append what the CLI's own file holds and the books do not; False, and a notice, where that fails."""
+        try:
+            added = await read_back(live, self.store)
+        except (OSError, BooksError) as problem:
+            flight.notice(_("entries could not be read back: {problem}").format(problem=problem))
+            return False
+        if added:
+            flight.notice(ngettext("{n} entry was read back from the CLI's own file", "{n} entries were read back from the CLI's own file", added).format(n=added))
+        return True
 
     # ---- sessions
 
@@ -276,22 +303,21 @@ class Runtime:
             if isinstance(lease, SessionLease):
                 self._announce(flight, launch.resume, owner=True)
                 return launch.resume, lease, False
-            flight.notice(
-                _("session {id} is in use by process {pid} on {host} since {since}; working on a fork of it").format(
-                    id=launch.resume[:8], pid=lease.pid, host=lease.host, since=lease.since
-                )
-            )
+            text = _("session {id} is in use by {holder}; working on a fork of it")
+            flight.notice(text.format(id=launch.resume[:8], holder=lease))
             fork, owner = True, False
         chosen = str(uuid.uuid4())
-        fresh = SessionLease.acquire(self.run_dir, chosen)
+        fresh = SessionLease.acquire(self.run_dir, chosen, run=self.run_id)
         assert isinstance(fresh, SessionLease), "a new uuid cannot be held"
         self._announce(flight, chosen, owner=owner)
         return chosen, fresh, fork
 
     async def _lease_of(self, session_id: str) -> SessionLease | Holder:
-        while isinstance(lease := SessionLease.acquire(self.run_dir, session_id), Holder) and self.wait:
+        while True:
+            lease = SessionLease.acquire(self.run_dir, session_id, run=self.run_id)
+            if isinstance(lease, SessionLease) or not self.wait:
+                return lease
             await anyio.sleep(0.5)
-        return lease
 
     def _announce(self, flight: Flight, session_id: str, *, owner: bool) -> None:
         """The id is on disk before it can matter: before the CLI starts."""
