@@ -114,10 +114,10 @@ def without_freezer(environ: dict[str, str]) -> dict[str, str]:
     return out
 
 
-def cli_environment(environ: dict[str, str], frozen: bool) -> dict[str, str]:
+def cli_environment(environ: dict[str, str]) -> dict[str, str]:
     """What the CLI sees: nothing of the guard's, nothing of the freezer's, none of the names to drop."""
     dropped = environ.get("FLOWER_GUARD_DROP", "").split(":")
-    if frozen:
+    if getattr(sys, "frozen", False):
         environ = without_freezer(environ)
     dropped.append("FLOWER_GUARD")
     return {k: v for k, v in environ.items() if k not in dropped and not k.startswith("FLOWER_GUARD_")}
@@ -294,8 +294,14 @@ def kill(pid: int) -> None:
         return  # gone already, or of another user: the loop around it looks at what is left
 
 
-def main(argv: list[str], environ: dict[str, str], *, frozen: bool = False) -> int:
-    """Run the CLI with the arguments ``argv`` under guard; returns the exit status of the guard."""
+def main(argv: list[str] | None = None, environ: dict[str, str] | None = None) -> int:
+    """Run the CLI with the arguments ``argv`` under guard; returns the guard's exit status.
+
+    Both default to this process's own. The frozen program calls it before anything else when ``FLOWER_GUARD``
+    is set.
+    """
+    argv = sys.argv[1:] if argv is None else argv
+    environ = dict(os.environ) if environ is None else environ
     claude = environ.get("FLOWER_GUARD_CLAUDE", "")
     pid, _, start = environ.get("FLOWER_GUARD_PARENT", "").partition(":")
     if not claude or not pid.isdigit():
@@ -306,7 +312,7 @@ def main(argv: list[str], environ: dict[str, str], *, frozen: bool = False) -> i
         return ORPHANED
     guard.hear()
     if not guard.signal:
-        guard.start(claude, argv, cli_environment(environ, frozen))
+        guard.start(claude, argv, cli_environment(environ))
         guard.wait()
         guard.end()
     return guard.exit_status()
@@ -314,4 +320,4 @@ def main(argv: list[str], environ: dict[str, str], *, frozen: bool = False) -> i
 
 if __name__ == "__main__":
     # Not sys.exit: nothing is worth the time of a tidy interpreter shutdown.
-    os._exit(main(sys.argv[1:], dict(os.environ)))
+    os._exit(main())
