@@ -1,1 +1,3 @@
-"""…"""
+"""Configuration: `.env` files, credentials, the endpoint, the start probe and the check for a newer
+version.
+"""

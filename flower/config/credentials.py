@@ -19,9 +19,15 @@ CLOUDS = {
     "CLAUDE_CODE_USE_BEDROCK": ("AWS_REGION",),
     "CLAUDE_CODE_USE_VERTEX": ("ANTHROPIC_VERTEX_PROJECT_ID", "CLOUD_ML_REGION"),
 }
-"""Switch → what it cannot do without. Cloud keys are not listed: an instance's role gives them without a trace."""
+"""Switch → what it cannot do without. Cloud keys are not listed: an instance's role gives them without a
+trace.
+"""
 
-KNOWN = (*BORROWED, "CLAUDE_CODE_OAUTH_TOKEN", *(k for switch, needs in CLOUDS.items() for k in (switch, *needs)))
+KNOWN = (
+    *BORROWED,
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    *(k for switch, needs in CLOUDS.items() for k in (switch, *needs)),
+)
 """Every key that ``describe`` shows."""
 
 _TRUE = ("1", "true", "yes", "on")
@@ -55,8 +61,8 @@ def cloud(env: Mapping[str, str] | None = None) -> str:
 def check_credentials() -> str | None:
     """None if there is something to authenticate with, else what to tell the person (at most four lines).
 
-    It looks at the process environment alone; call ``load_dotenv`` first. The message names the places that the last
-    search really looked at.
+    It looks at the process environment alone; call ``load_dotenv`` first. The message names the places that
+    the last search really looked at.
     """
     if switch := cloud():
         lacking = [key for key in CLOUDS[switch] if not os.environ.get(key, "").strip()]
@@ -94,7 +100,9 @@ def _source(key: str) -> str:
 
 
 def mask(value: str) -> str:
-    """A secret fit to be shown: its last four characters, none of a short one, whose four would be half of it."""
+    """A secret fit to be shown: its last four characters, none of a short one, whose four would be half of
+    it.
+    """
     return f"…{value[-4:]}" if len(value) >= 12 else "…" if value else ""
 
 

@@ -1,7 +1,7 @@
 """Finds settings in `.env` files and puts them into the process environment, key by key, first value first.
 
-What was read, and from where each key came, is remembered for this process: the credential message and ``describe``
-tell the truth about it.
+What was read, and from where each key came, is remembered for this process: the credential message and
+``describe`` tell the truth about it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class Search:
     Attributes:
         looked: every file of the last search, in order, and what became of it.
         sources: key → where its value came from, for keys that flower put into the environment.
-        notices: lines for the person, from the last search: a guessed line, a ``FLOWER_ENV`` that names no file.
+        notices: lines for the person, from the last search: a guessed line, a ``FLOWER_ENV`` that names no
+            file.
     """
 
     looked: list[tuple[Path, State]] = field(default_factory=list)
@@ -71,17 +72,25 @@ search = Search()
 def shown(path: Path) -> str:
     """The path as a person reads it: home is ``~``."""
     try:
-        return str(Path("~") / path.relative_to(Path.home()))
-    except (ValueError, RuntimeError):
+        return str(Path("~") / path.relative_to(home()))
+    except ValueError:
         return str(path)
+
+
+def home() -> Path:
+    """The home directory; one that does not exist for a user without any (a container run as some uid)."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/nonexistent")
 
 
 def user_file() -> Path:
     """The user's own file, which ``flower setup`` writes: ``${XDG_CONFIG_HOME:-~/.config}/flower/.env``."""
     base = os.environ.get("XDG_CONFIG_HOME") or ""
     # A relative XDG_CONFIG_HOME is invalid by its own specification and must be ignored.
-    home = Path(base) if os.path.isabs(base) else Path.home() / ".config"
-    return home / "flower" / ".env"
+    config = Path(base) if os.path.isabs(base) else home() / ".config"
+    return config / "flower" / ".env"
 
 
 def checkout_root() -> Path | None:
@@ -94,7 +103,7 @@ def env_files() -> list[Path]:
     """The `.env` files in the order in which they are read, whether they exist or not; each once."""
     named = os.environ.get("FLOWER_ENV")
     root = checkout_root()
-    files = [Path(named).expanduser()] if named else []
+    files = [Path(os.path.expanduser(named))] if named else []
     files += [Path(".env"), user_file()]
     files += [root / ".env"] if root else []
     return list(dict.fromkeys(path.absolute() for path in files))
@@ -102,14 +111,16 @@ def env_files() -> list[Path]:
 
 def claude_files() -> list[Path]:
     """Claude Code's settings files, the last resort."""
-    return [Path.home() / ".claude" / name for name in ("settings.json", "settings.local.json")]
+    return [home() / ".claude" / name for name in ("settings.json", "settings.local.json")]
 
 
 def load_dotenv(path: str | os.PathLike[str] | None = None) -> list[str]:
-    """Put settings from files into the process environment; what is there already stays, even when it is empty.
+    """Put settings from files into the process environment; what is there already stays, even when it is
+    empty.
 
-    Without ``path``: ``$FLOWER_ENV``, ``./.env``, the user's file, the checkout's `.env` when run from one, then nine
-    keys of ``~/.claude/settings.json`` and ``settings.local.json``. With ``path``: that file and nothing else.
+    Without ``path``: ``$FLOWER_ENV``, ``./.env``, the user's file, the checkout's `.env` when run from one,
+    then nine keys of ``~/.claude/settings.json`` and ``settings.local.json``. With ``path``: that file and
+    nothing else.
 
     Returns lines for the person (a guessed line with its number, a file that was named but is not there).
     """
@@ -122,7 +133,9 @@ def load_dotenv(path: str | os.PathLike[str] | None = None) -> list[str]:
     for number, file in enumerate(env_files()):
         state = _take_env(file)
         if named and number == 0 and state != "read":
-            search.notices.append(_("FLOWER_ENV names {path}, which is not a readable file").format(path=named))
+            search.notices.append(
+                _("FLOWER_ENV names {path}, which is not a readable file").format(path=named)
+            )
         elif state == "unreadable":
             search.notices.append(_("{path} cannot be read").format(path=shown(file)))
     for file in claude_files():

@@ -25,8 +25,9 @@ def base_url(env: Mapping[str, str] | None = None) -> str:
 def endpoint(env: Mapping[str, str] | None = None) -> tuple[str, int]:
     """Host and port that the first packet of a request goes to: the endpoint's, or its proxy's.
 
-    The port defaults to 443, or 80 for ``http``. A proxy applies when ``<scheme>_proxy`` (either case, lower first) or
-    ``ALL_PROXY`` is set and NO_PROXY does not name the host. Raises ConfigurationError for a URL that cannot be one.
+    The port defaults to 443, or 80 for ``http``. A proxy applies when ``<scheme>_proxy`` (either case,
+    lower first) or ``ALL_PROXY`` is set and NO_PROXY does not name the host. Raises ConfigurationError for
+    a URL that cannot be one.
     """
     values = os.environ if env is None else env
     target = _address("ANTHROPIC_BASE_URL", base_url(values))
@@ -43,7 +44,9 @@ def proxy_for(scheme: str, host: str, port: int, env: Mapping[str, str]) -> str:
 
 
 def reachable(host: str, port: int, timeout: float = 5.0) -> bool:
-    """Whether a TCP connection can be made within ``timeout`` seconds per address. Nothing is sent; any error is no."""
+    """Whether a TCP connection can be made within ``timeout`` seconds per address. Nothing is sent; any
+    error is no.
+    """
     try:
         with socket.create_connection((host, port), timeout):
             return True
@@ -64,7 +67,9 @@ def _address(what: str, url: str) -> tuple[str, str, int]:
     except ValueError as error:
         raise ConfigurationError(text.format(what=what, url=url)) from error
     if not parts.hostname or (parts.scheme not in _PORTS and port is None):
-        raise ConfigurationError(text.format(what=what, url=url), hint=_("It must begin with http:// or https://."))
+        raise ConfigurationError(
+            text.format(what=what, url=url), hint=_("It must begin with http:// or https://.")
+        )
     return parts.scheme, parts.hostname, port or _PORTS.get(parts.scheme, 443)
 
 

@@ -1,4 +1,6 @@
-"""The grammar of ``.env`` files: every line stands for itself, so that a broken one never costs the lines after it."""
+"""The grammar of ``.env`` files: every line stands for itself, so that a broken one never costs the lines
+after it.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ class Parsed:
 
 
 def decode(data: bytes) -> str:
-    """The text of a file: UTF-8, or UTF-16 when it begins with that BOM; bytes that are neither survive as they are."""
+    """The text of a file: UTF-8, or UTF-16 when it begins with that BOM; bytes that are neither survive as
+    they are.
+    """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")
     return data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")

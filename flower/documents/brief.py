@@ -42,11 +42,14 @@ ALIASES: dict[str, dict[str, tuple[str, ...]]] = {
     "en": {
         "goal": ("goal", "goals", "the goal", "objective", "objectives", "purpose", "what to build"),
         "accept": (
-            "acceptance", "acceptance criteria", "acceptance criterion", "accept", "accepted when", "done when",
+            "acceptance", "acceptance criteria", "acceptance criterion", "accept", "accepted when",
+            "done when",
             "definition of done", "success criteria", "criteria",
         ),
-        "bounds": ("boundaries", "boundary", "bounds", "scope", "limits", "constraints", "boundaries and constraints",
-                   "out of scope", "scope and boundaries"),
+        "bounds": (
+            "boundaries", "boundary", "bounds", "scope", "limits", "constraints",
+            "boundaries and constraints", "out of scope", "scope and boundaries",
+        ),
         "unknowns": (
             "unknowns and assumptions", "unknowns", "unknown", "assumptions", "assumptions and unknowns",
             "unknowns / assumptions", "open questions",
@@ -55,27 +58,40 @@ ALIASES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "zh": {
         "goal": ("目标", "目的", "需求目标", "要做什么", "目標"),
-        "accept": ("验收", "验收标准", "验收条件", "验收判据", "完成标准", "完成条件", "判据", "驗收", "驗收標準"),
-        "bounds": ("边界", "范围", "约束", "限制", "边界与约束", "边界和约束", "范围与边界", "边界条件", "邊界", "範圍"),
+        "accept": (
+            "验收", "验收标准", "验收条件", "验收判据", "完成标准", "完成条件", "判据", "驗收", "驗收標準",
+        ),
+        "bounds": (
+            "边界", "范围", "约束", "限制", "边界与约束", "边界和约束", "范围与边界", "边界条件", "邊界",
+            "範圍",
+        ),
         "unknowns": (
-            "未知与假设", "未知和假设", "未知及假设", "未知、假设", "未知", "未知项", "假设", "假设与未知", "待确认",
+            "未知与假设", "未知和假设", "未知及假设", "未知、假设", "未知", "未知项", "假设", "假设与未知",
+            "待确认",
             "未知與假設",
         ),
         "added": ("唤醒时追加", "喚醒時追加"),
     },
     "ko": {
         "goal": ("목표", "목적", "만들 것"),
-        "accept": ("인수 기준", "인수 조건", "인수", "수용 기준", "완료 기준", "완료 조건", "검수 기준", "합격 기준"),
+        "accept": (
+            "인수 기준", "인수 조건", "인수", "수용 기준", "완료 기준", "완료 조건", "검수 기준",
+            "합격 기준",
+        ),
         "bounds": ("경계", "범위", "제약", "제한", "제약 조건", "경계와 제약", "범위와 경계"),
-        "unknowns": ("미지와 가정", "미지수와 가정", "미지", "미지수", "가정", "가정과 미지", "미확인 사항", "모르는 것과 가정",
-                     "불확실성과 가정", "알 수 없는 것과 가정"),
+        "unknowns": (
+            "미지와 가정", "미지수와 가정", "미지", "미지수", "가정", "가정과 미지", "미확인 사항",
+            "모르는 것과 가정", "불확실성과 가정", "알 수 없는 것과 가정",
+        ),
         "added": ("깨울 때 추가됨", "깨울 때 추가", "깨어날 때 추가됨"),
     },
 }  # fmt: skip
 
 SECTIONS = ("goal", "accept", "bounds", "unknowns")
 _TABLES = {lang: HeadingTable(aliases) for lang, aliases in ALIASES.items()}
-TABLE = HeadingTable({key: [n for lang in LANGUAGES for n in ALIASES[lang][key]] for key in (*SECTIONS, "added")})
+TABLE = HeadingTable(
+    {key: [n for lang in LANGUAGES for n in ALIASES[lang][key]] for key in (*SECTIONS, "added")}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +112,9 @@ class Brief:
 
     @classmethod
     def parse(cls, text: str) -> Brief:
-        """The brief in a text. What was added on waking is not part of the four sections, see ``amendments``."""
+        """The brief in a text. What was added on waking is not part of the four sections, see
+        ``amendments``.
+        """
         found = sections(text, TABLE)
         return cls(*(found.get(key, "") for key in SECTIONS))
 
@@ -117,10 +135,11 @@ class Brief:
 
 
 def language(text: str) -> str:
-    """The language a text is written in, ``en``, ``zh`` or ``ko``: that of its headings, else that of its letters.
+    """The language a text is written in, ``en``, ``zh`` or ``ko``: that of its headings, else that of its
+    letters.
 
-    Text with at least one Han or Hangul character for three Latin letters is Chinese or Korean: a request in either
-    is full of Latin names of tools.
+    Text with at least one Han or Hangul character for three Latin letters is Chinese or Korean: a request
+    in either is full of Latin names of tools.
     """
     counts = {lang: len(scan(text, _TABLES[lang])) for lang in LANGUAGES}
     best = max(LANGUAGES, key=lambda lang: counts[lang])
@@ -137,8 +156,8 @@ def language(text: str) -> str:
 def append_amendment(text: str, words: str, lang: str | None = None) -> str:
     """The brief with something the person said later added at its end; the text so far stays byte for byte.
 
-    Each addition is one list item under the heading for additions, which is written once. ``lang`` is the language
-    of a heading that has to be written; by default the text's own.
+    Each addition is one list item under the heading for additions, which is written once. ``lang`` is the
+    language of a heading that has to be written; by default the text's own.
     """
     said = [line.rstrip() for line in lines_of(words.strip())]
     if not any(said):
@@ -184,7 +203,9 @@ def amendments(text: str) -> list[str]:
 
 
 def brief_digest(text: str) -> str:
-    """SHA-256 (hex) of a brief's text, blind to what editors change unasked: BOM, line ends, trailing space."""
+    """SHA-256 (hex) of a brief's text, blind to what editors change unasked: BOM, line ends, trailing
+    space.
+    """
     lines = [line.rstrip() for line in lines_of(text)]
     plain = unicodedata.normalize("NFC", "\n".join(lines).strip("\n"))
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()

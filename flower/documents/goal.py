@@ -1,7 +1,8 @@
-"""The goal: a statement and the numbered checks that a judge goes through, derived from one state of the brief.
+"""The goal: a statement and the numbered checks that a judge goes through, derived from one state of the
+brief.
 
-The file is readable markdown. Its last line is a comment naming the digest of the brief it was derived from, so that
-words added to the brief later can never be judged by an old list.
+The file is readable markdown. Its last line is a comment naming the digest of the brief it was derived
+from, so that words added to the brief later can never be judged by an old list.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ TABLE = HeadingTable(
         "checks": (
             "checks", "check", "checklist", "check list", "list of checks", "acceptance checks", "criteria",
             "acceptance criteria", "acceptance", "verification",
-            "判定清单", "判定标准", "判定项", "清单", "检查清单", "检查项", "核对清单", "验收清单", "验收标准", "验收", "判据", "判定清單",
-            "판정 목록", "판정 기준", "판정 항목", "점검 목록", "확인 목록", "체크리스트", "검사 항목", "확인 항목", "인수 기준",
+            "判定清单", "判定标准", "判定项", "清单", "检查清单", "检查项", "核对清单", "验收清单",
+            "验收标准", "验收", "判据", "判定清單",
+            "판정 목록", "판정 기준", "판정 항목", "점검 목록", "확인 목록", "체크리스트", "검사 항목",
+            "확인 항목", "인수 기준",
         ),
     }
 )  # fmt: skip
@@ -48,10 +51,14 @@ _MARKS = "|".join(
 _SQUARE = rf"[\[［【]\s*(?:{_MARKS})\s*(?:[:：]\s*(?P<why>(?:[^\[\]［］【】]|\[[^\[\]]*\])*?))?\s*[\]］】]"
 _ROUND = rf"[(（]\s*(?:{_MARKS})\s*(?:[:：]\s*(?P<why2>[^()（）]*?))?\s*[)）]"
 _MARK = re.compile(rf"(?:{_SQUARE}|{_ROUND})", re.IGNORECASE)
-_NUMBERED = re.compile(r" {0,3}(?:\*\*)?[(（]?\d{1,3}[.)）、．:：](?:\*\*)?(?:[ \t]+|(?=[^\s\d]))(?P<text>.*)$")
+_NUMBERED = re.compile(
+    r" {0,3}(?:\*\*)?[(（]?\d{1,3}[.)）、．:：](?:\*\*)?(?:[ \t]+|(?=[^\s\d]))(?P<text>.*)$"
+)
 _BULLET = re.compile(r" {0,1}[-*+•][ \t]+(?P<text>.*)$")
 _BOX = re.compile(r"\[[ xX]\][ \t]+")
-_DIGEST = re.compile(r"^(?:<!--)?[ \t>*]*brief[ \t]*[:：][ \t]*sha256[:：\- \t]*([0-9a-f]{64})\b.*$", re.I | re.M)
+_DIGEST = re.compile(
+    r"^(?:<!--)?[ \t>*]*brief[ \t]*[:：][ \t]*sha256[:：\- \t]*([0-9a-f]{64})\b.*$", re.I | re.M
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +125,9 @@ class Goal:
     def derived_from(self, brief_text: str) -> bool:
         """Whether the goal was derived from the brief as it stands now.
 
-        A file without a digest was written before flower recorded one. It counts as derived from a brief to which
-        nothing was added; with additions nobody can tell whether the list knows them, so it is derived again.
+        A file without a digest was written before flower recorded one. It counts as derived from a brief to
+        which nothing was added; with additions nobody can tell whether the list knows them, so it is
+        derived again.
         """
         if not self.brief_digest:
             return not amendments(brief_text)
@@ -138,7 +146,9 @@ def _indented(text: str) -> str:
 
 
 def _items(body: str) -> list[str]:
-    """The items of a list. In a numbered list bullets are details of their item, in a bullet list items themselves."""
+    """The items of a list. In a numbered list bullets are details of their item, in a bullet list items
+    themselves.
+    """
     lines = [line for line in lines_of(body) if line.strip()]
     pattern = _NUMBERED if any(_NUMBERED.match(line) for line in lines) else _BULLET
     items: list[list[str]] = []

@@ -92,10 +92,13 @@ class Handoff:
 
     @classmethod
     def parse(cls, text: str) -> Handoff:
-        """The handoff in a text. Code blocks stay in the sections: commands are what a successor needs most."""
+        """The handoff in a text. Code blocks stay in the sections: commands are what a successor needs
+        most.
+        """
         found = sections(text, TABLE, keep_code=True)
         marked = any(line.strip() == DEGRADED for line in text.splitlines())
-        return cls(*(found.get(key, "") for key in SECTIONS), degraded=marked)
+        parts = {key: found.get(key, "") for key in SECTIONS}
+        return cls(**parts, degraded=marked)
 
     @property
     def complete(self) -> bool:

@@ -1,9 +1,10 @@
 """The one heading parser: finds a document's named sections however a model or a person wrote the headings.
 
-A heading is ``## X``, ``**X**``, ``X:`` or ``3. X`` (and mixtures: ``## 3. **X**: text``), with half- or full-width
-punctuation. X must be one of the names that the caller's table knows, in any of its languages. Fenced code is taken
-out first, so that an example inside a fence is never read as the document; a fence that is never closed swallows
-everything after it. Lines indented by four columns or more are never headings.
+A heading is ``## X``, ``**X**``, ``X:`` or ``3. X`` (and mixtures: ``## 3. **X**: text``), with half- or
+full-width punctuation. X must be one of the names that the caller's table knows, in any of its languages.
+Fenced code is taken out first, so that an example inside a fence is never read as the document; a fence
+that is never closed swallows everything after it. Lines indented by four columns or more are never
+headings.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ _TRAILING = " \t:：.。!！,，;；、*_"
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One recognised section: key of the table, heading level, the heading's line, the text in it and below it."""
+    """One recognised section: key of the table, heading level, the heading's line, the text in it and below
+    it.
+    """
 
     key: str
     level: int
@@ -93,7 +96,9 @@ def without_code(text: str) -> str:
 
 
 def normalise(name: str) -> str:
-    """The form in which heading names are compared: width, case, spacing and trailing punctuation do not matter."""
+    """The form in which heading names are compared: width, case, spacing and trailing punctuation do not
+    matter.
+    """
     folded = unicodedata.normalize("NFKC", name).casefold().replace("&", " and ")
     return " ".join(folded.replace("\u200b", "").strip(_TRAILING).split())
 
@@ -105,7 +110,9 @@ class HeadingTable:
         self._key = {normalise(name): key for key, names in aliases.items() for name in names}
 
     def key(self, name: str) -> str:
-        """The section's key, empty for an unknown name. ``Goal (目标)`` and ``Goal / 目标`` name one section."""
+        """The section's key, empty for an unknown name. ``Goal (目标)`` and ``Goal / 目标`` name one
+        section.
+        """
         plain = normalise(name)
         if plain in self._key:
             return self._key[plain]
@@ -146,8 +153,9 @@ class HeadingTable:
 def scan(text: str, table: HeadingTable, *, keep_code: bool = False) -> list[Section]:
     """Every recognised section in order, repeated ones included.
 
-    A ``#`` heading that the table does not know ends a section of the same or a deeper level; one below it belongs to
-    the section's text. ``keep_code`` leaves closed code blocks in the bodies; they are never looked at for headings.
+    A ``#`` heading that the table does not know ends a section of the same or a deeper level; one below it
+    belongs to the section's text. ``keep_code`` leaves closed code blocks in the bodies; they are never
+    looked at for headings.
     """
     return _scan(text, table, keep_code, frozenset())
 
@@ -173,8 +181,9 @@ def _scan(text: str, table: HeadingTable, keep_code: bool, only_strong: frozense
 def sections(text: str, table: HeadingTable, *, keep_code: bool = False) -> dict[str, str]:
     """Key → text of the first section with that key that is not empty.
 
-    Where a key has a ``#`` heading with text, a plain ``X:`` line of the same name elsewhere is ordinary text; so is a
-    plain line that repeats a section already filled. A section that holds nothing but code is empty.
+    Where a key has a ``#`` heading with text, a plain ``X:`` line of the same name elsewhere is ordinary
+    text; so is a plain line that repeats a section already filled. A section that holds nothing but code is
+    empty.
     """
     strong = frozenset(s.key for s in _scan(text, table, False, frozenset()) if s.level < WEAK and s.body)
     filled: dict[str, str] = {}
@@ -192,7 +201,9 @@ def sections(text: str, table: HeadingTable, *, keep_code: bool = False) -> dict
 
 
 def shield(body: str, table: HeadingTable) -> str:
-    """The body so that it can stand under a heading: what would be read as one is indented, an open fence closed."""
+    """The body so that it can stand under a heading: what would be read as one is indented, an open fence
+    closed.
+    """
     out = []
     for line in fenced(lines_of(body.strip())):
         out.append(f"    {line.text.lstrip()}" if not line.fence and table.match(line.text) else line.text)
