@@ -20,6 +20,8 @@ from flower.books.files import Notice
 from flower.locale import _
 
 NAME = "lineage.json"
+LOCK_S = 30.0
+"""Seconds to wait for another run that holds the lock, a stopped one perhaps, before going on without."""
 _RETRY = re.compile(r"#(?:retry|round)\d+$")
 _JUDGE = re.compile(r"·判定#\d+$")
 
@@ -64,7 +66,7 @@ class Lineage:
         lineage = cls(run_dir, workspace, notice)
         try:
             files.ops.makedirs(os.fspath(run_dir))
-            with files.locked(lineage._lock, notice=notice):
+            with files.locked(lineage._lock, timeout=LOCK_S, notice=notice):
                 complete_archive(lineage._run_dir)
                 lineage._adopt(lineage._own_content(notice))
         except OSError as error:
@@ -135,7 +137,7 @@ class Lineage:
         Raises:
             OSError: the files could not be moved; what was begun is completed by the next ``open``.
         """
-        with files.locked(self._lock, notice=self._notice):
+        with files.locked(self._lock, timeout=LOCK_S, notice=self._notice):
             directory = archive_files(self._run_dir, Path(into), [self.path, *map(Path, extra)])
         self.woke, self.steps = 0, {}
         self.pending.clear()
@@ -147,7 +149,7 @@ class Lineage:
     def _update(self, due: Callable[[dict[str, str]], dict[str, str]]) -> None:
         """Merge into the file what is ``due``, decided on the steps as they are on disk now, under the lock."""
         try:
-            with files.locked(self._lock, notice=self._notice):
+            with files.locked(self._lock, timeout=LOCK_S, notice=self._notice):
                 files.sweep_temporaries(self.path)
                 content = self._own_content(lambda line: None)
                 noted = due(content["steps"])

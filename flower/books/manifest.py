@@ -12,6 +12,8 @@ from flower.books.files import Notice
 from flower.locale import _
 
 NAME = "manifest.json"
+LOCK_S = 30.0
+"""Seconds to wait for another run that holds the lock, a stopped one perhaps, before going on without."""
 Row = dict[str, Any]
 
 
@@ -61,7 +63,7 @@ class Manifest:
 
     def _save(self) -> bool:
         try:
-            with files.locked(self._lock, notice=self._notice):
+            with files.locked(self._lock, timeout=LOCK_S, notice=self._notice):
                 files.sweep_temporaries(self.path)
                 files.write_atomic(self.path, files.dump_json(self._merged(self._read_or_set_aside())))
         except OSError as error:
