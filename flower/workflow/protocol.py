@@ -21,6 +21,8 @@ OnEvent = Callable[[Event], None]
 class Runs(Protocol):
     """Runs one step to its end.
 
+    ``full_prompt`` is for a session that has to begin anew although ``resume`` was given.
+
     ``on_session`` is called with the session's id, new or resumed, the moment it is chosen, and again when
     the session's first entry is durable. It is not called for a fork made only because another live run holds
     the session: that fork must not take the owner's place in the lineage.
@@ -47,6 +49,7 @@ class Runs(Protocol):
         fork: bool = False,
         resume_at: str | None = None,
         on_event: OnEvent | None = None,
+        full_prompt: str | None = None,
     ) -> StepResult: ...
 
     def has_session(self, session_id: str) -> bool: ...

@@ -112,7 +112,7 @@ def say(prompt: Prompt, ctx: Context) -> str:
 
 
 def attempt_name(step: str, attempt: int, *, rejected: bool) -> str:
-    """What the manifest calls the n-th attempt: ``X``, ``X#round2`` (sent back) or ``X#retry1`` (started over)."""
+    """The manifest's name of the n-th attempt: ``X``, ``X#round2`` (sent back) or ``X#retry1`` (anew)."""
     if attempt == 1:
         return step
     return f"{step}#round{attempt}" if rejected else f"{step}#retry{attempt - 1}"

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from flower.books.lineage import Lineage
 from flower.books.locks import is_held
@@ -90,10 +90,10 @@ class Workflow:
     ) -> Context:
         """Run the steps and return the context.
 
-        ``ctx[step name]`` is what each step left. flower's own keys: ``_runtime``, ``_on_event``, ``_channel``,
-        ``_sessions`` (step → session), ``_results`` (attempt → StepResult), ``_lineage`` (None unless
-        continuous), ``_woke``, ``_failed_at`` (the step that ended the workflow) and ``_aborted`` (the StepAbort
-        that did).
+        ``ctx[step name]`` is what each step left. flower's own keys: ``_runtime``, ``_on_event``,
+        ``_channel``, ``_sessions`` (step → session), ``_results`` (attempt → StepResult), ``_lineage`` (None
+        unless continuous), ``_woke``, ``_failed_at`` (the step that ended the workflow) and ``_aborted`` (the
+        StepAbort that did).
 
         Raises:
             UsageError: a ``resume_from`` that has no session anywhere.
@@ -118,6 +118,9 @@ class Workflow:
         notice = teller(on_event)
         if self.workbench is not None:
             self.workbench.create()
+        for name in ("workbench", "channel"):
+            if getattr(self, name) is not None and getattr(runtime, name, self) is None:
+                setattr(runtime, name, getattr(self, name))
         lineage = woke = None
         if self.continuous:
             lineage = Lineage.open(Path(runtime.run_dir), Path(runtime.workspace), notice=notice)
@@ -133,6 +136,7 @@ class Workflow:
             "_woke": woke or 1,
             # Sessions that this very run drives: a lock on one of them is our own.
             "_ours": set(),
+            "_beside": set(),
         }
 
     def _check_sources(self, ctx: Context) -> None:
@@ -209,6 +213,7 @@ class _Turn:
                 resume=start.session,
                 fork=start.fork,
                 on_event=ctx["_on_event"],
+                full_prompt=say(step.prompt, ctx) if start.session else None,
             )
         return record(ctx, step.name, name, result)
 
@@ -224,13 +229,15 @@ class _Turn:
 
 @contextmanager
 def remembering(ctx: Context, step: str) -> Iterator[None]:
-    """While the block runs, the session the runtime uses is remembered as the step's, for the next process too.
+    """While the block runs, the session the runtime uses is remembered as the step's, also across processes.
 
     It covers one ``runtime.run`` and nothing else: a judge runs on the same runtime, and its session must
     never be taken for the step's.
     """
     runtime: Runs = ctx["_runtime"]
-    lineage: Lineage | None = ctx["_lineage"]
+    # A step that works on a fork because another run holds its session leaves the lineage to that run, even
+    # when the other one ends first.
+    lineage: Lineage | None = ctx["_lineage"] if step not in ctx["_beside"] else None
     ours: set[str] = ctx["_ours"]
     before = runtime.on_session
 
@@ -256,6 +263,8 @@ def record(ctx: Context, step: str, name: str, result: StepResult) -> StepResult
     ctx["_results"][name] = result
     if result.session_id:
         ctx["_sessions"][step] = result.session_id
+        if result.session_id not in ctx["_ours"]:
+            ctx["_beside"].add(step)
     row = result.as_row(ctx["_runtime"].run_id)
     emit(ctx, Event("step_end", step=name, session_id=result.session_id, data=row))
     return result
@@ -279,7 +288,7 @@ def teller(on_event: OnEvent | None) -> Callable[[str], None]:
 
 async def settled(value: T | Awaitable[T]) -> T:
     """The value of a callable that may be async."""
-    return await value if inspect.isawaitable(value) else cast(T, value)
+    return await value if inspect.isawaitable(value) else value
 
 
 def _memory(ctx: Context) -> dict[str, Any]:
