@@ -1,4 +1,4 @@
-"""The log of questions and answers: a Markdown file that a person reads and the channel looks answers up in."""
+"""The log of questions and answers: Markdown for a person, and where the channel looks answers up."""
 
 from __future__ import annotations
 

@@ -20,10 +20,10 @@ State = Literal["answered", "timeout", "declined", "over_budget", "invalid"]
 
 SENTENCES: dict[State, str] = {
     "answered": "The person answered: {answer}",
-    "timeout": "Nobody answered in time. Decide yourself, write the decision down as an assumption, and go on.",
-    "declined": "The person skipped this question. Decide yourself, write it down as an assumption, and go on.",
-    "over_budget": "No more questions can be asked. Decide yourself, write it down as an assumption, and go on.",
-    "invalid": "The question could not be put: it needs a text, and options are short texts. Ask again properly.",
+    "timeout": "Nobody answered in time. Decide yourself, write it down as an assumption, and go on.",
+    "declined": "The person skipped this. Decide yourself, write it down as an assumption, and go on.",
+    "over_budget": "No more questions may be put. Decide yourself, write it down as an assumption, go on.",
+    "invalid": "The question could not be put: it needs a text, and options are texts. Ask again properly.",
 }
 """What the model is told for each state."""
 
@@ -66,12 +66,12 @@ class HumanChannel:
     """Questions to the person and words from the person.
 
     Args:
-        max_asks: how many questions the agents may put in this process; ``None`` or a negative number is no
-            limit, 0 none at all. Answers known from the log cost nothing.
-        timeout_s: seconds to wait for an answer; ``None`` waits for ever, 0 or less means that nobody is there
-            and every question resolves at once.
-        log_path: file that every question and its end is appended to. A question that it holds an answer to is
-            not asked again, so that a kill costs the person nothing.
+        max_asks: how many questions the agents may put in this process; ``None`` or a negative number is
+            no limit, 0 none at all. Answers known from the log cost nothing.
+        timeout_s: seconds to wait for an answer; ``None`` waits for ever, 0 or less means that nobody is
+            there and every question resolves at once.
+        log_path: file that every question and its end is appended to. A question that it holds an answer
+            to is not asked again, so that a kill costs the person nothing.
         amend_path: the brief; words the person adds are appended to it, unless ``on_wish`` takes them.
         on_question: called, in the asking thread, when a question waits for the person.
         on_wish: called with the words the person added.
@@ -99,7 +99,7 @@ class HumanChannel:
         self._open: list[Question] = []
         self._wishes: list[str] = []
 
-    # -- the agents' side -------------------------------------------------------------------------------------
+    # The agents' side.
 
     async def ask(self, text: str, options: Sequence[str] = (), why: str = "") -> Outcome:
         """Put a question and wait for its end. Cancelling it takes the question back."""
@@ -126,11 +126,9 @@ class HumanChannel:
         if not wishes:
             return None
         lines = "\n".join(f"- {w}" for w in wishes)
-        return (
-            f"The person added while you work (part of the task from now on; already in the brief):\n{lines}"
-        )
+        return f"The person added (part of the task from now on; already in the brief):\n{lines}"
 
-    # -- the person's side: any thread ------------------------------------------------------------------------
+    # The person's side: any thread.
 
     def pending(self) -> Question | None:
         """The oldest question that waits for the person."""
@@ -185,7 +183,7 @@ class HumanChannel:
 
         return build_server(self)
 
-    # -- inside -----------------------------------------------------------------------------------------------
+    # Inside.
 
     def _may_ask(self) -> bool:
         with self._lock:

@@ -19,7 +19,7 @@ ASK_SCHEMA: dict[str, Any] = {
         "options": {
             "type": "array",
             "items": {"type": "string"},
-            "description": "Answers to choose from, the one you recommend first. Other words remain possible.",
+            "description": "Answers to choose from, the recommended one first. Other words are possible.",
         },
         "why": {"type": "string", "description": "What in the work changes with the answer."},
     },

@@ -27,7 +27,7 @@ HOOK_TIMEOUT_S = 3600.0
 STANDARD_ENV: Mapping[str, str] = {
     "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    # The CLI's own memory directory lies in its config directory: inside run_dir, and different in each session.
+    # The CLI's own memory lies in its config directory: inside run_dir, and elsewhere in each session.
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     # Its ten retries are three minutes of silence; flower waits and resumes by itself.
     "CLAUDE_CODE_MAX_RETRIES": "2",

@@ -1,4 +1,4 @@
-"""The roles of the chain. Each is an :class:`AgentSpec`; what it may not do is stopped by hooks, not by wording."""
+"""The roles of the chain: specs whose limits are kept by hooks, not by wording."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ class CompactPolicy:
     """How the CLI's own compaction of a full context is set for one agent.
 
     Attributes:
-        mode: ``auto`` lets the CLI summarise when the window is full; ``no_summary`` forbids that and keeps the
-            manual kind, so that flower's handoff decides; ``off`` forbids both.
+        mode: ``auto`` lets the CLI summarise when the window is full; ``no_summary`` forbids that and keeps
+            the manual kind, so that flower's handoff decides; ``off`` forbids both.
         window: tokens at which the CLI considers the context full; ``None`` leaves the model's own window.
 
     Raises:
@@ -56,11 +56,12 @@ class AgentSpec:
         instructions: appended to the CLI's own system prompt (a subagent's whole prompt). Keep it stable: a
             session's system prompt is the beginning of what the endpoint caches.
         description: when to call this subagent; unused for a main agent.
-        allowed_tools: the hands-on tools this agent may use, and no others. ``mcp__server`` stands for all tools
-            of a server.
+        allowed_tools: the tools this agent may use, and no others. ``mcp__server`` stands for all tools of
+            a server.
         disallowed_tools: taken away from the agent and its subagents, whatever else is said.
         model: ``None`` is the environment's; a subagent then has its caller's.
-        effort: how much the model thinks (``low``, ``medium``, ``high``, ``xhigh``, ``max``); ``None`` is the CLI's.
+        effort: how much the model thinks (``low``, ``medium``, ``high``, ``xhigh``, ``max``); ``None`` is
+            the CLI's.
         max_turns: model turns before the step ends with an error; ``None`` is no limit.
         max_budget_usd: US dollars before the step ends with an error; ``None`` is no limit.
         permission_mode: the CLI's mode. Hooks approve what a role may do, so ``default`` runs unattended.
@@ -73,8 +74,8 @@ class AgentSpec:
         glance: allow the main thread the shell commands whose results go stale and change nothing
             (``git status``, ``ls``), although Bash is not among its tools.
         workbench: tell the agent of the workbench, where the run has one.
-        delegate_only: the main thread never uses hands-on tools itself, even listed ones: it reads, glances and
-            calls subagents.
+        delegate_only: the main thread never uses hands-on tools itself, even listed ones: it reads, glances
+            and calls subagents.
     """
 
     name: str

@@ -21,7 +21,7 @@ Snapshot = dict[str, tuple[int, int]]
 
 
 def isolated_root(workspace: Path) -> Path:
-    """Where the workbench is when every worker has its own worktree: beside the workspace, ``.flower-<name>``."""
+    """Where the workbench is when workers have worktrees: beside the workspace, ``.flower-<name>``."""
     workspace = workspace.resolve()
     return workspace.parent / f"{DIRECTORY}-{workspace.name}"
 
@@ -179,7 +179,8 @@ def first_message(prompt: str, workbench: Workbench | None) -> str:
     listing = workbench.listing() if workbench else ""
     if not workbench or not listing:
         return prompt
-    return f"<workbench>\nOn the workbench ({workbench.shown_root}) at the start:\n\n{listing}\n</workbench>\n\n{prompt}"
+    title = f"On the workbench ({workbench.shown_root}) at the start:"
+    return f"<workbench>\n{title}\n\n{listing}\n</workbench>\n\n{prompt}"
 
 
 def hide(directory: Path) -> None:
@@ -199,7 +200,7 @@ def shown(path: Path, workspace: Path) -> str:
 
 
 def readable(name: str) -> str:
-    """A file name on one line that can be encoded: control characters and stray bytes are shown as escapes."""
+    """A file name on one line that can be encoded: control characters and stray bytes as escapes."""
     safe = name.encode("utf-8", "backslashreplace").decode("utf-8")
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in safe)
 

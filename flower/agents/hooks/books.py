@@ -1,19 +1,39 @@
-"""The books stay out of the agents' sight: no tool reads or writes run_dir, a workbench inside it excepted."""
+"""The books stay out of the agents' sight: no tool touches run_dir, a workbench inside it excepted."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 from flower.agents.access import Access
-from flower.agents.hooks.call import Call, Guard, inside
+from flower.agents.hooks.call import Call, Guard, Rewrite, inside
 
 _BOOK_NAMES = ("sessions.db", "manifest.json", "lineage.json", "project.json", "live", "aside")
 _REASON = "{path} belongs to flower's own records and is none of an agent's business."
 _TAKES_PATHS = frozenset(
-    "cat cd chmod chown cp du find head less ln ls more mv pushd rm rsync scp sqlite3 tail tar touch tree wc zip".split()
+    {
+        "cat",
+        "cd",
+        "chmod",
+        "chown",
+        "cp",
+        "du",
+        "find",
+        "head",
+        "less",
+        "ln",
+        "ls",
+        "more",
+        "mv",
+        "pushd",
+        "rm",
+    }
+    | {"rsync", "scp", "sqlite3", "tail", "tar", "touch", "tree", "wc", "zip"}
 )
+_NOT_LITERAL = re.compile(r"[^A-Za-z0-9_./*-]")
 _SEGMENT = re.compile(r"\|\|?|&&?|;|\n")
 
 
@@ -42,6 +62,41 @@ def books_guard(access: Access) -> Guard:
         return _REASON.format(path=hit) if hit else None
 
     return guard
+
+
+def search_around(access: Access) -> Rewrite:
+    """Keep Grep out of the books when it searches a directory around them.
+
+    The `.ignore` file there does that too, but a search with a ``glob`` overrides ignore files.
+    """
+
+    def rewrite(call: Call) -> dict[str, Any]:
+        if call.tool != "Grep" or not any(inside(access.run_dir, path) for path in call.paths()):
+            return {}
+        hidden = " ".join(f"!{pattern}" for pattern in _hidden(access, call.cwd))
+        return {"glob": f"{call.input.get('glob') or ''} {hidden}".strip()}
+
+    return rewrite
+
+
+def _hidden(access: Access, cwd: Path) -> list[str]:
+    """Glob patterns of the books. Those with a slash match below the cwd, so ``..`` cannot be said."""
+    if inside(access.workspace, access.run_dir):
+        return [pattern for name in _BOOK_NAMES for pattern in (f"{name}*", f"{name}/**")]
+    name = os.path.relpath(access.run_dir, cwd)
+    if name.startswith(".."):
+        name = f"**/{access.run_dir.name}"
+    # Patterns are separated by spaces; whatever might be special matches as any one character.
+    return [_NOT_LITERAL.sub("?", name) + "/**"]
+
+
+def without_books(access: Access, call: Call, response: Any) -> Any:
+    """The result of a Glob without the names of books; ``None`` when there are none in it."""
+    if call.tool != "Glob" or not isinstance(response, dict):
+        return None
+    names = response.get("filenames") or []
+    kept = [name for name in names if not is_book(call.resolve(name), access)]
+    return None if len(kept) == len(names) else {**response, "filenames": kept, "numFiles": len(kept)}
 
 
 def _command_paths(call: Call) -> list[Path]:

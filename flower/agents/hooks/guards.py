@@ -1,4 +1,4 @@
-"""What a role may do, one guard an idea. A guard is a pure function of the call: a reason to refuse, or None."""
+"""What a role may do, one guard an idea. A guard is a pure function from a call to a reason to refuse."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def whitelist_guard(allowed: Collection[str], *, glance: bool = False, agents: C
 def delegate_guard(*, allow_glance: bool = True, agents: Collection[str] = ()) -> Guard:
     """The main thread changes nothing itself: hands-on tools belong to its subagents.
 
-    With ``allow_glance`` a shell command passes that only looks and whose result goes stale. The function that
-    decides is the one that later lets such results expire, so that the two sets cannot differ.
+    With ``allow_glance`` a shell command passes that only looks and whose result goes stale. The function
+    that decides is the one that later lets such results expire, so that the two sets cannot differ.
     """
 
     def guard(call: Call) -> str | None:
@@ -58,8 +58,8 @@ def delegate_guard(*, allow_glance: bool = True, agents: Collection[str] = ()) -
         if is_ephemeral(call.command):
             return None
         return (
-            "Only a glance is allowed here: commands that just look (git status, git diff, ls, cat, head, ps …), "
-            f"no redirection, no substitution.{_delegation(agents)}"
+            "Only a glance is allowed here: commands that just look (git status, git diff, ls, cat, ps …), "
+            f"without redirection and substitution.{_delegation(agents)}"
         )
 
     return guard
@@ -89,7 +89,8 @@ def own_agents_guard(agents: Collection[str]) -> Guard:
             return None
         if not agents:
             return "This role calls no subagents."
-        return f"There is no agent type {call.input.get('subagent_type')!r} here. Use one of: {', '.join(agents)}."
+        asked = call.input.get("subagent_type")
+        return f"There is no agent type {asked!r} here. Use one of: {', '.join(agents)}."
 
     return guard
 

@@ -16,8 +16,8 @@ class News:
     Args:
         workbench: what is watched.
         memory: the file the knowledge is kept in.
-        inherited: the memory of the session this one continues or branches from, ``None`` for a fresh session:
-            that one gets the whole listing with its first message and starts out knowing it.
+        inherited: the memory of the session this one continues or branches from. ``None`` for a fresh
+            session: that one gets the whole listing with its first message and starts out knowing it.
     """
 
     def __init__(self, workbench: Workbench, memory: Path, *, inherited: Path | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flower.agents.access import Access
+from flower.agents.hooks.books import without_books
 from flower.agents.hooks.call import EDIT_TOOLS, Call
 from flower.agents.hooks.pre_tool import Hook
 from flower.agents.hooks.spill import spill_guard
@@ -30,13 +31,14 @@ def post_tool_hook(spec: AgentSpec, access: Access) -> Hook:
         call = Call.from_hook(data)
         index_guard(access, call)
         answer: dict[str, Any] = {}
-        shortened = spill_guard(spec, access, call, data.get("tool_response"))
-        if shortened is not None:
-            answer["updatedToolOutput"] = shortened
-        if takes_wishes and access.channel and not call.by_subagent:
-            # The checkpoint at which added requirements reach the model without its asking.
-            if wishes := access.channel.take_wishes():
-                answer["additionalContext"] = wishes
+        response = data.get("tool_response")
+        shown = without_books(access, call, response) or response
+        shortened = spill_guard(spec, access, call, shown)
+        if (final := shown if shortened is None else shortened) is not response:
+            answer["updatedToolOutput"] = final
+        # The checkpoint at which added requirements reach the model without its asking.
+        if takes_wishes and not call.by_subagent and access.channel and (w := access.channel.take_wishes()):
+            answer["additionalContext"] = w
         return {"hookSpecificOutput": {"hookEventName": "PostToolUse", **answer}} if answer else {}
 
     return hook

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from flower.agents.access import Access
-from flower.agents.hooks.books import books_guard
+from flower.agents.hooks.books import books_guard, search_around
 from flower.agents.hooks.call import EDIT_TOOLS, Call, Guard, Rewrite, allow, ask, deny, inside
 from flower.agents.hooks.guards import (
     delegate_guard,
@@ -42,7 +42,7 @@ def guards_of(spec: AgentSpec, access: Access) -> list[Guard]:
 def pre_tool_hook(spec: AgentSpec, access: Access) -> Hook:
     """All guards and rewrites of a spec as one hook. What it approves runs without any other permission."""
     guards = guards_of(spec, access)
-    rewrites: list[Rewrite] = [foreground, isolate_guard(access.isolate)]
+    rewrites: list[Rewrite] = [foreground, isolate_guard(access.isolate), search_around(access)]
 
     async def hook(data: Any, _tool_use_id: str | None, _context: Any) -> dict[str, Any]:
         call = Call.from_hook(data)

@@ -1,7 +1,7 @@
 """Calls that need a second look: the CLI's own safety checks, and edits that leave the workspace.
 
-A hook's approval does not overrule the CLI's checks of files that run code (`.npmrc`, `.husky/`, shell start-up
-files), of links that lead out and of sweeping removals. Those calls end up here.
+A hook's approval does not overrule the CLI's checks of files that run code (`.npmrc`, `.husky/`, shell
+start-up files), of links that lead out and of sweeping removals. Those calls end up here.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ CanUseTool = Callable[
 
 
 def unattended(call: Call, access: Access) -> str | None:
-    """Why a call that needs a second look is refused where nobody can be asked; ``None``: it is let through."""
+    """Why such a call is refused where nobody can be asked; ``None``: it is let through."""
     if call.tool not in EDIT_TOOLS:
         return (
-            "The safety check stopped this and nobody is there to ask. Name the exact files instead of sweeping "
-            "over them; write protected files with the Write tool."
+            "The safety check stopped this and nobody is there to ask. Name the exact files instead of "
+            "sweeping over them; write protected files with the Write tool."
         )
     for path in call.paths():
         if ".git" in _parts_below(path, access.workspace):

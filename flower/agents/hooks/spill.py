@@ -46,8 +46,8 @@ def spill(text: str, directory: Path, workspace: Path) -> str:
 def spill_guard(spec: AgentSpec, access: Access, call: Call, response: Any) -> Any:
     """The result in its own shape with long texts spilled; ``None`` when it stays as it is.
 
-    Reading a spill file passes: otherwise the pointer would lead to another pointer. So does a Read by somebody
-    who edits: an edit needs the very text it changes.
+    Reading a spill file passes: otherwise the pointer would lead to another pointer. So does a Read by
+    somebody who edits: an edit needs the very text it changes.
     """
     limit = access.spill_threshold
     if limit <= 0 or call.tool in _NEVER or _passes(spec, access, call):

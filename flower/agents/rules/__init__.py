@@ -1,4 +1,4 @@
-"""What each role is told, one Markdown file a role. Told to models, therefore in English and not translated."""
+"""What each role is told, one Markdown file a role. Models read it: in English, not translated."""
 
 from __future__ import annotations
 
