@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,11 @@ class Request:
     def last_user_text(self) -> str:
         """The text of the last user message; empty when it holds tool results only."""
         return self.user_texts[-1] if self.user_texts else ""
+
+    @property
+    def prompt(self) -> str:
+        """What somebody said in the last user message: its text without the CLI's own reminders."""
+        return _REMINDER.sub("", self.last_user_text).strip()
 
     @cached_property
     def all_text(self) -> str:
