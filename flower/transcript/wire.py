@@ -118,10 +118,14 @@ def check_request(
     missing = [k for k in ("model", "messages", "max_tokens") if k not in body]
     if missing:
         return [Problem("missing", f"{k}: Field required") for k in missing]
-    problems = list(_surrogates({k: v for k, v in body.items() if k != "messages"}))
-    problems += _check_system(body.get("system"))
-    problems += _check_tools(body.get("tools") or ())
-    problems += check_messages(body["messages"], thinking=thinking)
+    problems = check_messages(body["messages"], thinking=thinking)
+    if any(p.code in ("malformed", "no_messages") for p in problems):
+        return problems
+    problems[:0] = [
+        *_surrogates({k: v for k, v in body.items() if k != "messages"}),
+        *_check_system(body.get("system")),
+        *_check_tools(body.get("tools") or ()),
+    ]
     problems += _check_counts(body)
     spoken = [m for m in body["messages"] if m.get("role") in ("user", "assistant")]
     if spoken and spoken[-1]["role"] == "assistant":
@@ -140,6 +144,9 @@ def check_messages(
     """
     if not messages:
         return [Problem("no_messages", "messages: at least one message is required")]
+    malformed = list(_check_objects(messages))
+    if malformed:
+        return malformed
     problems: list[Problem] = list(_surrogates({"messages": messages}))
     problems += _check_shape(messages)
     turns = _turns(messages)
@@ -219,14 +226,32 @@ def _all_blocks(body: Mapping[str, Any]) -> Iterator[Block]:
                 contents.append(block.get("content"))
 
 
+def _check_objects(messages: Any) -> Iterator[Problem]:
+    """What is no message or no block at all: nothing else can be said about such a conversation."""
+    if not isinstance(messages, (list, tuple)):
+        yield Problem("malformed", "messages: Input should be a valid list")
+        return
+    for i, message in enumerate(messages):
+        if not isinstance(message, Mapping):
+            yield Problem("malformed", f"messages.{i}: Input should be a valid dictionary or object")
+            continue
+        content = message.get("content")
+        if not isinstance(content, (str, list)):
+            yield Problem("malformed", f"messages.{i}.content: Input should be a valid list")
+        for n, block in enumerate(content if isinstance(content, list) else ()):
+            inner = block.get("content") if isinstance(block, Mapping) else None
+            nested = inner if isinstance(inner, list) else ()
+            if not isinstance(block, Mapping) or not all(isinstance(b, Mapping) for b in nested):
+                where = f"messages.{i}.content.{n}"
+                yield Problem("malformed", f"{where}: Input should be a valid dictionary or object")
+
+
 def _check_shape(messages: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
     for i, message in enumerate(messages):
         role, content = message.get("role"), message.get("content")
         if role not in ("user", "assistant", "system"):
             yield Problem("role", f"messages.{i}.role: Input should be 'user' or 'assistant'")
-        if not isinstance(content, (str, list)):
-            yield Problem("content", f"messages.{i}.content: Input should be a valid list")
-        elif not content and not (role == "assistant" and i == len(messages) - 1):
+        if not content and not (role == "assistant" and i == len(messages) - 1):
             yield Problem("empty_content", f"messages.{i}: {_NO_CONTENT}")
 
 

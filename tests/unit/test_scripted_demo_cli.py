@@ -1,4 +1,4 @@
-"""The demo's model plays the work and the judge with the real CLI's tools, and the verdict follows the files."""
+"""The demo's model works and judges with the real CLI's tools, and the verdict follows the files."""
 
 from __future__ import annotations
 
