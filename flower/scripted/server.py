@@ -80,8 +80,10 @@ class ScriptedEndpoint:
         """Stops listening and cuts every open connection, as a lost network does. Records are kept."""
         if self._server is not None:
             self._stopping.set()
+            self._server.cut_connections()
             self._server.shutdown()
             self._server.server_close()
+            # Once more for what was accepted in between.
             self._server.cut_connections()
             self._server = None
 
@@ -161,8 +163,8 @@ class ScriptedEndpoint:
             return Reply(error=HttpError(500, message=f"the script failed: {last}", headers=stop))
 
     def _pause(self, seconds: float) -> None:
-        if seconds > 0:
-            self._stopping.wait(seconds)
+        if seconds > 0 and self._stopping.wait(seconds):
+            raise ConnectionAbortedError("the endpoint was stopped")
 
 
 class _Server(ThreadingHTTPServer):
@@ -256,8 +258,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _message(self, record: Recorded) -> None:
         reply, message = self.endpoint._answer(record)
-        self.endpoint._pause(reply.delay)
         try:
+            self.endpoint._pause(reply.delay)
             if reply.error is not None:
                 self._json(reply.error.status, reply.error.body(), dict(reply.error.headers))
             elif record.request.stream:
@@ -268,10 +270,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self._json(200, message, {})
             record.outcome = "sent" if reply.drop_after is None else "dropped"
         except OSError:
-            # The client was interrupted or killed: what it misses is its own business.
+            # The client was interrupted or killed, or the endpoint stopped: nobody is left to be answered.
             record.outcome = "gone"
-            self.close_connection = True
-        if record.outcome == "dropped":
+        if record.outcome != "sent":
             self._cut()
 
     def _json(self, status: int, body: dict[str, Any], headers: dict[str, str]) -> None:
