@@ -24,7 +24,7 @@ WEAK = 7
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _ATX = re.compile(r" {0,3}(#{1,6})(?P<space>[ \t]*)(?P<text>[^#].*?)(?:[ \t]+#+)?[ \t]*$")
 _BOLD = re.compile(r"(\*\*|__)(?P<inner>.+?)\1[ \t]*(?P<rest>.*)$")
-_NUMBER = re.compile(r"(?:[(（]?\d{1,2}[.)）、．]|[一二三四五六七八九十]{1,2}[、.．]|[IVX]{1,4}\.)[ \t]*")
+_NUMBER = re.compile(r"^(?:[(（]?\d{1,2}[.)）、．]|[一二三四五六七八九十]{1,2}[、.．]|[IVX]{1,4}\.)[ \t]*")
 _COLON = re.compile(r"[:：]")
 _TRAILING = " \t:：.。!！,，;；、*_"
 
@@ -142,7 +142,7 @@ class HeadingTable:
             rest = bold["rest"]
             if rest and not (_COLON.match(rest) or _COLON.search(bold["inner"])):
                 return None
-            text, alone = f"{bold['inner']}{rest}", True
+            text, alone = _NUMBER.sub("", f"{bold['inner']}{rest}", count=1), True
         if key := self.key(text) if alone or text.endswith((":", "：")) else "":
             return key, ""
         name, *after = _COLON.split(text, maxsplit=1)

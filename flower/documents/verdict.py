@@ -20,12 +20,22 @@ _NEGATIVE = [word for word, outcome in OUTCOME_WORDS if outcome != "achieved"]
 _FRACTION = re.compile(r"(\d+)\s*(?:/|of|out of|中)\s*(\d+)")
 _DRESS = " \t*_`\"'“”‘’「」✅☑✓✔🎉\ufe0f"
 _AFTER = re.compile(r"\s*(?:$|[.。!,，;；(（—–-]|:\s*(?:yes|all|every|true|是|全部|所有|모든|모두|전부|예))")
+_WORD = "|".join(re.escape(word) for word in STATUS_OF)
 _CHECK = re.compile(
-    r" {0,3}(?:[-*+] +)?(?:\*\*|__)?(?:check +|第)?#?(?P<n>\d{1,3})(?:[.)、.:]|条[:.、]?)?(?:\*\*|__)?\s*[:—–-]?\s*"
-    r"[*_`]{0,3}(?P<word>" + "|".join(re.escape(w) for w in STATUS_OF) + r")[*_`]{0,3}"
-    r"\s*(?:$|[:,.。—–-]+(?:\s|[*_`]{0,3})*(?P<evidence>.*)$|(?P<round>\(.*\))\s*$)",
+    r" {0,3}(?:[-*+] +)?(?:\*\*|__)?(?:check +|第)?#?(?P<n>\d{1,3})(?:[.)、:]|条[:.、]?)(?:\*\*|__)?\s*"
+    rf"[*_`]{{0,3}}(?P<word>{_WORD})[*_`]{{0,3}}"
+    r"(?:\s*:\s*(?P<evidence>.*)|\s+[—–-]+\s+(?P<dashed>.*)|\s*[—–]+(?P<long>.*)|\s*(?P<round>\(.*\))|\s*[.。]?)\s*$",
     re.IGNORECASE,
 )
+"""One check line, width normalised. "3 passed, 1 failed" and "1. pass-through works" are none."""
+
+_UNSEEN = re.compile(
+    r"(?:(?:was |were )?not (?:actually )?(?:verified|checked|tested|run)|unverified|untested|unchecked|"
+    r"can(?:not|'t) (?:be verified|verify)|未(?:能)?(?:验证|核实|检查)|无法(?:验证|核实)|没有验证|"
+    r"미검증|(?:검증|확인)(?:하지 않|하지 못|되지 않| 불가))",
+    re.IGNORECASE,
+)
+"""Evidence that begins like this is none: the line says "pass" about something nobody looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +147,14 @@ def _check_lines(own: str) -> tuple[dict[int, tuple[Status, str]], set[int]]:
         if not found:
             continue
         number = int(found["n"])
+        evidence = next((e for e in found.group("evidence", "dashed", "long", "round") if e), "").strip(" *_")
         status = STATUS_OF[found["word"].casefold()]
-        evidence = (found["evidence"] or found["round"] or "").strip(" *_")
+        if status == "pass":
+            status = (
+                "cannot"
+                if _UNSEEN.match(evidence)
+                else STATUS_OF.get(evidence.casefold().strip(" .。"), status)
+            )
         if number in lines:
             repeated.add(number)
         if number not in lines or worst[status] < worst[lines[number][0]]:
