@@ -19,6 +19,7 @@ QUESTION = "Should the HTML be a complete page, or a fragment to paste into one?
 PAGE, FRAGMENT = "A complete page", "A fragment"
 
 _ROLE = re.compile(r"You are flower's (\w+)")
+_ANSWER = re.compile(r"The person answered[^:]*:(.*)", re.DOTALL)
 _SENT_BACK = re.compile(r"(The goal is not reached yet|A judge called the goal unreachable).*", re.DOTALL)
 _WORDS_ADDED = "This adds to what you have been doing here"
 
@@ -55,13 +56,14 @@ def wants_page(request: Request) -> bool:
 
 def _clarify(request: Request) -> Reply:
     asked = [c for c in request.calls if c.name == ASK]
-    answered = [c for c in asked if c.result and not c.is_error and "interrupted" not in c.result.lower()]
+    settled = [c for c in asked if c.result and not c.is_error and "interrupted" not in c.result.lower()]
     # A question cut off by a kill is asked again, once: somebody may be there by now.
-    if not answered and len(asked) < 2:
+    if not settled and len(asked) < 2:
         ask = {"question": QUESTION, "options": [PAGE, FRAGMENT], "why": "It decides what the script prints."}
         return Reply("One thing decides how it is built, so I ask.", blocks=[ToolUse(ASK, ask)])
-    answer = (answered[-1].result or "") if answered else ""
-    return Reply(_brief(page=not re.search(r"\bfragment\b", answer, re.IGNORECASE), known=bool(answered)))
+    said = _ANSWER.search(settled[-1].result or "") if settled else None
+    fragment = said is not None and re.search(r"\bfragment\b", said[1], re.IGNORECASE)
+    return Reply(_brief(page=not fragment, known=said is not None))
 
 
 def _brief(*, page: bool, known: bool) -> str:
