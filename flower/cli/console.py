@@ -35,13 +35,13 @@ _MAIN_INPUTS = (
 
 
 def tool_line(tool: str, arguments: Any) -> str:
-    """``Bash  python x.py``: the tool and the one argument that says most."""
+    """``Bash: python x.py``: the tool and the one argument that says most."""
     if not isinstance(arguments, dict):
         return tool
     for name in _MAIN_INPUTS:
         if isinstance(value := arguments.get(name), str) and value.strip():
-            return f"{tool}  {value}"
-    return f"{tool}  {json.dumps(arguments, ensure_ascii=False)}" if arguments else tool
+            return f"{tool}: {value}"
+    return f"{tool}: {json.dumps(arguments, ensure_ascii=False)}" if arguments else tool
 
 
 class Console:
@@ -138,7 +138,7 @@ class Console:
         self._started, self._context, self._tool = time.monotonic(), int(data.get("context") or 0), ""
         self.screen.line()
         continued, wake = bool(data.get("resumed")), int(data.get("woke") or 0)
-        self.screen.line(printable(header(event.step, index, total, continued=continued, wake=wake)))
+        self.screen.line(header(event.step, index, total, continued=continued, wake=wake))
 
     def _on_text(self, event: Event) -> None:
         if not event.agent_id:

@@ -51,13 +51,25 @@ class Drive:
             self._settings.json(event)
         self.console(event)
 
-    def use_channel(self, channel: Any) -> None:
-        """Show the channel's questions; answer them from the keyboard, or at once where there is none."""
+    def banner(self, line: str) -> None:
+        """The line that a waking run begins with."""
+        if self._settings.json is not None:
+            self._settings.json(Event("notice", line))
+        else:
+            self.screen.line(line)
+
+    def use_channel(self, channel: Any, *, unattended: Callable[[Any], object] | None = None) -> None:
+        """Show the channel's questions; answers come from the keyboard.
+
+        Without one ``unattended`` is called with the question, whatever time the channel would wait; by
+        default the question is skipped.
+        """
         if self._conversation is not None:
             self._conversation.channel = channel
-        channel.on_question = self._on_question(channel)
 
-    def _on_question(self, channel: Any) -> Callable[[Any], None]:
+        def skip(question: Any) -> None:
+            channel.decline(question.id)
+
         def show(question: Any) -> None:
             data = {"id": question.id, "options": list(question.options)}
             self.emit(Event("question", question.text, data=data))
@@ -65,10 +77,9 @@ class Drive:
             if self._conversation is not None:
                 self._conversation.question_shown()
             else:
-                # Nobody can type here, whatever time the channel would wait.
-                channel.decline(question.id)
+                (unattended or skip)(question)
 
-        return show
+        channel.on_question = show
 
     def _on_answer(self, question: Any, outcome: Any) -> None:
         if self._conversation is not None:
@@ -89,7 +100,7 @@ class Drive:
         A SIGTERM or SIGHUP ends the process in here, after the rows in flight are saved.
 
         Raises:
-            BaseException: whatever ended the run early; the books are closed by then and ``--json`` is complete.
+            BaseException: whatever ended the run early; by then the books are closed and ``--json`` complete.
         """
         text, ending = "", Ending(0, "ok")
         with self._interrupts.watch as watch:

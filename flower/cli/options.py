@@ -35,6 +35,7 @@ class Settings:
     workspace: Path
     workspace_given: bool
     run_dir: Path
+    run_dir_given: bool
     verbose: bool
     json: JsonLines | None
     workbench: bool
@@ -140,6 +141,7 @@ def settings_of(ctx: click.Context) -> Settings:
         workspace=Path(said.get("workspace") or ".").expanduser().resolve(),
         workspace_given="workspace" in said,
         run_dir=Path(said.get("run_dir") or "runs").expanduser().absolute(),
+        run_dir_given="run_dir" in said,
         verbose=invocation.verbose,
         json=invocation.sink,
         workbench=bool(said.get("workbench")),

@@ -7,12 +7,13 @@ import sys
 import threading
 from typing import TextIO
 
-from flower.cli.terminal import columns, shorten, width
+from flower.cli.terminal import columns, printable, shorten, width
 
 
 class Screen:
     """Writes whole lines from any thread; keeps a status line below them where there is a terminal.
 
+    Everything passes ``printable``: no text of a model, a tool or a file can drive the terminal.
     Only carriage return and blanks are used, so it works on a dumb terminal too. When the reader has gone
     away (a closed pipe), writing stops without a word: the work does not depend on being watched.
     """
@@ -33,14 +34,14 @@ class Screen:
         """Write a line above the status line."""
         with self._lock:
             self._erase()
-            self._write(text + "\n")
+            self._write(printable(text) + "\n")
 
     def status(self, text: str) -> None:
         """Show the text as the status line, cut to one line; nothing where there is no terminal."""
         with self._lock:
             if not self._live or self._held:
                 return
-            text = shorten(text, self.columns - 1)
+            text = shorten(printable(text), self.columns - 1)
             pad = max(0, self._drawn - width(text))
             self._write("\r" + text + " " * pad + "\b" * pad)
             self._drawn = width(text)
