@@ -206,16 +206,15 @@ def readable(name: str) -> str:
 
 
 def _title(path: Path) -> str:
-    """``# desc: …`` of a script, the first heading or line of a note, nothing for other files."""
+    """``# desc: …`` of a script, the first heading or line of a Markdown file, nothing for others."""
     if path.is_symlink() or not path.is_file():
         return ""
-    part = path.suffix.lower()
     with path.open("rb") as file:
         lines = file.read(_HEAD_BYTES).decode("utf-8", "replace").splitlines()
     for line in lines[:3]:
         mark, found, rest = line.partition("desc:")
         if found and not mark.strip(" #/;-*%\"'<!"):
             return readable(rest.strip().removesuffix("-->").strip())[:160]
-    if part in (".md", ".markdown", ".txt"):
+    if path.suffix.lower() == ".md":
         return next((readable(line.lstrip("# ").strip())[:160] for line in lines if line.strip(" #")), "")
     return ""

@@ -33,7 +33,7 @@ _TAKES_PATHS = frozenset(
     }
     | {"rsync", "scp", "sqlite3", "tail", "tar", "touch", "tree", "wc", "zip"}
 )
-_NOT_LITERAL = re.compile(r"[^A-Za-z0-9_./*-]")
+_NOT_LITERAL = re.compile(r"[^A-Za-z0-9_./-]")
 _SEGMENT = re.compile(r"\|\|?|&&?|;|\n")
 
 
@@ -71,23 +71,21 @@ def search_around(access: Access) -> Rewrite:
     """
 
     def rewrite(call: Call) -> dict[str, Any]:
-        if call.tool != "Grep" or not any(inside(access.run_dir, path) for path in call.paths()):
+        bases = [path for path in call.paths() if inside(access.run_dir, path)]
+        if call.tool != "Grep" or not bases:
             return {}
-        hidden = " ".join(f"!{pattern}" for pattern in _hidden(access, call.cwd))
+        hidden = " ".join(f"!{pattern}" for pattern in _hidden(access, bases[0]))
         return {"glob": f"{call.input.get('glob') or ''} {hidden}".strip()}
 
     return rewrite
 
 
-def _hidden(access: Access, cwd: Path) -> list[str]:
-    """Glob patterns of the books. Those with a slash match below the cwd, so ``..`` cannot be said."""
+def _hidden(access: Access, base: Path) -> list[str]:
+    """Glob patterns of the books, which match below the directory that is searched."""
     if inside(access.workspace, access.run_dir):
         return [pattern for name in _BOOK_NAMES for pattern in (f"{name}*", f"{name}/**")]
-    name = os.path.relpath(access.run_dir, cwd)
-    if name.startswith(".."):
-        name = f"**/{access.run_dir.name}"
     # Patterns are separated by spaces; whatever might be special matches as any one character.
-    return [_NOT_LITERAL.sub("?", name) + "/**"]
+    return [_NOT_LITERAL.sub("?", os.path.relpath(access.run_dir, base)) + "/**"]
 
 
 def without_books(access: Access, call: Call, response: Any) -> Any:
@@ -116,4 +114,5 @@ def _words(segment: str) -> list[str]:
     try:
         return shlex.split(segment)
     except ValueError:
-        return segment.split()  # Unbalanced quotes, for instance around a separator: words are enough here.
+        # Unbalanced quotes, for instance around a separator: plain words are enough here.
+        return [word.strip("'\"") for word in segment.split()]
