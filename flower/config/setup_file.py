@@ -63,13 +63,13 @@ def edit(text: str, changes: dict[str, str]) -> str:
     """The file's text with the keys of ``changes`` set, or removed where the value is empty."""
     left = {key: value for key, value in changes.items() if value}
     out = []
-    for line in text.splitlines(keepends=True):
+    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
         found = parse_line(line)
         if not found or found.key not in changes:
             out.append(line)
         elif found.key in left:
             out.append(f"{found.key}={_quoted(left.pop(found.key))}\n")
-    if out and not out[-1].endswith(("\n", "\r")):
+    if out and not out[-1].endswith("\n"):
         out[-1] += "\n"
     return "".join([*out, *(f"{key}={_quoted(value)}\n" for key, value in left.items())])
 

@@ -194,8 +194,10 @@ def test_nobody_passes_what_nobody_looked_at() -> None:
 
 
 def test_what_is_missing_names_the_checks_and_what_the_judge_wrote() -> None:
-    text = "## Conclusion\nnot yet\n## Reason\nno help\n## Not passed\nThe --help text.\n\n"
+    text = (
+        "## Conclusion\nnot yet\n## Reason\nno help\n## Not passed\nThe --help text.\n\n"
         "1. pass: x\n2. fail: no output"
+    )
     verdict = Verdict.parse(text, checks=[Check("runs"), Check("has --help")])
     assert verdict.reason == "no help"
     assert verdict.checks == {1: ("pass", "x"), 2: ("fail", "no output")}
