@@ -1,8 +1,8 @@
 """A lexer for the harmless corner of the shell language.
 
-It knows words, quotes, `|`, `||`, `&&`, `;` and redirections that write nowhere. Everything else (substitution, expansion,
-grouping, background, here-documents, line breaks) is not skipped but refused, because what is not understood
-may write. Only what bash and zsh read the same way is accepted.
+It knows words, quotes, `|`, `||`, `&&`, `;` and redirections that write nowhere. Everything else
+(substitution, expansion, grouping, background, here-documents, line breaks) is not skipped but refused,
+because what is not understood may write. Only what bash and zsh read the same way is accepted.
 """
 
 from __future__ import annotations

@@ -71,7 +71,8 @@ def _listing(flags: str, selecting: str) -> Callable[[Sequence[str]], bool]:
 
 
 _branch = _listing(
-    r"-[arv]|-vv|-l|-[arv]{2,3}|--all|--remotes|--verbose|--show-current|--(sort|format|color|column|abbrev)=.*|--no-color|--no-column",
+    r"-[arv]|-vv|-l|-[arv]{2,3}|--all|--remotes|--verbose|--show-current|--(sort|format|color|column|abbrev)=.*"
+    r"|--no-color|--no-column",
     r"--list|--(no-)?contains(=.*)?|--(no-)?merged(=.*)?|--points-at(=.*)?",
 )
 _tag = _listing(

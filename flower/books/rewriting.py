@@ -1,0 +1,302 @@
+"""Session stores whose `load` is a copy made for the model; what is stored is never altered.
+
+They stand before any store that follows the SDK's protocol. `append` passes through. `load` and
+`materialise` rewrite: short-lived results expire, old large ones move into files, errors, refusals and
+cut-off calls are taken out or mended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flower.books.files import write_atomic
+from flower.books.ignore import hide
+from flower.books.payload import context_of
+from flower.books.sqlite import SqliteSessionStore, store_key
+from flower.model import BooksError
+from flower.transcript.expire import EphemeralPolicy
+from flower.transcript.prune import PrunePolicy
+from flower.transcript.record import Entry, Record, records_of
+from flower.transcript.report import TrimReport
+from flower.transcript.rewrite import Rules, rewrite
+from flower.transcript.trim import TrimPolicy
+
+Key = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Materialised:
+    """A transcript file written for the CLI.
+
+    Attributes:
+        report: what the rewriting changed.
+        inserted: uuids of entries made by the rewriting; they are not stored and never to be taken for lost
+        ones.
+    """
+
+    report: TrimReport
+    inserted: frozenset[str]
+
+
+class SpillDirectory:
+    """Files named by the hash of what they hold, so that writing one twice is writing it once.
+
+    Args:
+        workspace: what the paths told to the model are relative to.
+        dirname: the directory below it.
+    """
+
+    def __init__(self, workspace: str | os.PathLike[str], dirname: str) -> None:
+        self.dirname = Path(dirname)
+        self.path = Path(workspace) / dirname
+        self._hidden = False
+
+    def __call__(self, data: bytes, suffix: str) -> str | None:
+        name = hashlib.sha256(data).hexdigest()[:16] + suffix
+        target = self.path / name
+        try:
+            if not (target.is_file() and target.stat().st_size == len(data)):
+                self.path.mkdir(parents=True, exist_ok=True)
+                write_atomic(target, data)
+            if not self._hidden:
+                hide(self.path)
+                self._hidden = True
+        except (OSError, BooksError):
+            return None  # The body then stays in the conversation: large, but nothing is lost.
+        return (self.dirname / name).as_posix()
+
+
+class _RewritingStore:
+    """What both stores share.
+
+    Attributes:
+        backend: the store behind; its entries are unaltered.
+        last_report: what the last load or materialise changed; None before the first.
+        inserted: uuids of the entries that the last load or materialise made.
+    """
+
+    def __init__(self, store: Any, workspace: str | os.PathLike[str], rules: Rules) -> None:
+        self.backend: Any = SqliteSessionStore(store) if isinstance(store, (str, os.PathLike)) else store
+        self.rules = rules
+        self.workspace = Path(workspace)
+        self.last_report: TrimReport | None = None
+        self.inserted: frozenset[str] = frozenset()
+        self._spill = SpillDirectory(workspace, rules.trim.spill_dirname)
+
+    # -- the SDK's protocol
+
+    async def append(self, key: Key, entries: Sequence[Mapping[str, Any]]) -> None:
+        """Store the entries as they are."""
+        await self.backend.append(key, entries)
+
+    async def load(self, key: Key) -> list[Entry] | None:
+        """The entries as the model is to see them; None if there are none."""
+        entries = await self.backend.load(key)
+        if entries is None:
+            return None
+        skipped = int(getattr(self.backend, "skipped", 0))
+        records = await asyncio.to_thread(self._rewritten, key, entries, None, skipped)
+        return [record.entry() for record in records]
+
+    async def list_sessions(self, project_key: str) -> Any:
+        return await self.backend.list_sessions(project_key)
+
+    async def list_session_summaries(self, project_key: str) -> Any:
+        return await self.backend.list_session_summaries(project_key)
+
+    async def delete(self, key: Key) -> None:
+        await self.backend.delete(key)
+
+    async def list_subkeys(self, key: Key) -> Any:
+        return await self.backend.list_subkeys(key)
+
+    # -- what flower asks besides
+
+    async def load_raw(self, key: Key) -> list[Entry] | None:
+        """The entries as they were stored."""
+        entries: list[Entry] | None = await self.backend.load(key)
+        return entries
+
+    async def materialise(self, key: Key, path: str | os.PathLike[str]) -> Materialised:
+        """Write the transcript as the model is to see it into a file that the CLI resumes from.
+
+        Readable by its owner alone; appears whole or not at all. Rows that no rule touches are written as
+        they are stored.
+
+        Raises:
+            LookupError: the store holds nothing under the key.
+        """
+        rows = await _rows_of(self.backend, key)
+        entries = await self.backend.load(key) if rows is None else None
+        if not rows and not entries:
+            raise LookupError(f"no entries under {dict(key)!r}")
+        return await asyncio.to_thread(self._write, key, Path(path), entries, rows)
+
+    def has_session(self, project_key: str, session_id: str) -> bool:
+        """Does the session hold an entry? A store that cannot say is asked through its `load`."""
+        ask = getattr(self.backend, "has_session", None)
+        if ask is not None:
+            return bool(ask(project_key, session_id))
+        return bool(self._load_now(project_key, session_id))
+
+    has_entries = has_session
+
+    def last_context(self, project_key: str, session_id: str, scan: int = 60) -> int:
+        """Tokens in the context at the last turn, cache included, found in the last `scan` entries; 0 if
+        unknown.
+        """
+        ask = getattr(self.backend, "last_context", None)
+        if ask is not None:
+            return int(ask(project_key, session_id, scan))
+        entries = self._load_now(project_key, session_id)[-scan:] if scan > 0 else []
+        return next((tokens for entry in reversed(entries) if (tokens := context_of(entry))), 0)
+
+    def known_uuids(self, key: Key) -> set[str]:
+        """The uuids of a transcript's stored entries."""
+        ask = getattr(self.backend, "known_uuids", None)
+        if ask is not None:
+            return set(ask(key))
+        entries = _run(self.backend.load(key)) or []
+        return {entry["uuid"] for entry in entries if isinstance(entry.get("uuid"), str)}
+
+    def __getattr__(self, name: str) -> Any:
+        # What else a store can do (projects, append_now, …) is the backend's own.
+        if name.startswith("_") or name == "backend":
+            raise AttributeError(name)
+        return getattr(self.backend, name)
+
+    def close(self) -> None:
+        """Close the backend, if it can be closed."""
+        close = getattr(self.backend, "close", None)
+        if close is not None:
+            close()
+
+    # -- work
+
+    def _load_now(self, project_key: str, session_id: str) -> list[Entry]:
+        return _run(self.backend.load({"project_key": project_key, "session_id": session_id})) or []
+
+    def _rewritten(
+        self, key: Key, entries: list[Entry] | None, rows: list[Any] | None, skipped: int = 0
+    ) -> list[Record]:
+        if rows is not None:
+            records = [record for (raw,) in rows if (record := Record.of_row(raw or b"")) is not None]
+            skipped = len(rows) - len(records)
+            rows.clear()
+        else:
+            records = records_of(entries or [])
+        session = key["session_id"] + ("/" + key["subpath"] if key.get("subpath") else "")
+        records, report = rewrite(records, self.rules, session, self._spill)
+        report.skipped = skipped
+        self.inserted = frozenset(record.uuid for record in records if record.inserted and record.uuid)
+        self.last_report = report
+        return records
+
+    def _write(
+        self, key: Key, path: Path, entries: list[Entry] | None, rows: list[Any] | None
+    ) -> Materialised:
+        records = self._rewritten(key, entries, rows, int(getattr(self.backend, "skipped", 0)))
+        _write_lines(path, records)
+        assert self.last_report is not None
+        return Materialised(self.last_report, self.inserted)
+
+
+class TrimmingSessionStore(_RewritingStore):
+    """Expires short-lived results and moves old large ones into files; errors and refusals stay.
+
+    Args:
+        path_or_store: a database file, or any store that follows the SDK's protocol.
+        workspace: the agent's working directory; spilled results go below it.
+        policy: when large results move; None = the defaults.
+        ephemeral: when short-lived results expire; None = the defaults.
+    """
+
+    def __init__(
+        self,
+        path_or_store: Any,
+        workspace: str | os.PathLike[str],
+        policy: TrimPolicy | None = None,
+        ephemeral: EphemeralPolicy | None = None,
+    ) -> None:
+        rules = Rules(policy or TrimPolicy(), ephemeral or EphemeralPolicy(), None)
+        super().__init__(path_or_store, workspace, rules)
+
+
+class PruningSessionStore(_RewritingStore):
+    """Does what `TrimmingSessionStore` does, then takes out errors and old refusals, and mends interrupts
+    and cut-off calls.
+
+    Args:
+        path_or_store: a database file, or any store that follows the SDK's protocol.
+        workspace: the agent's working directory; spilled results go below it.
+        policy: when large results move; None = the defaults.
+        prune: what is taken out and mended; None = the defaults.
+        ephemeral: when short-lived results expire; None = the defaults.
+    """
+
+    def __init__(
+        self,
+        path_or_store: Any,
+        workspace: str | os.PathLike[str],
+        policy: TrimPolicy | None = None,
+        prune: PrunePolicy | None = None,
+        ephemeral: EphemeralPolicy | None = None,
+    ) -> None:
+        rules = Rules(policy or TrimPolicy(), ephemeral or EphemeralPolicy(), prune or PrunePolicy())
+        super().__init__(path_or_store, workspace, rules)
+
+
+def trim_report(store: Any) -> TrimReport:
+    """What the store's last load changed; all zero before the first load and for a store that changes
+    nothing.
+    """
+    return getattr(store, "last_report", None) or TrimReport()
+
+
+async def _rows_of(store: Any, key: Key) -> list[Any] | None:
+    """The rows as text, one tuple each, so that most of them need not be parsed; None if the store cannot
+    give them.
+    """
+    if not isinstance(store, SqliteSessionStore):
+        return None
+    query = "SELECT CAST(payload AS BLOB) FROM entries WHERE store_key = ? ORDER BY seq"
+    rows: list[Any] = await store._later(store._rows, query, store_key(key))
+    return rows
+
+
+def _write_lines(path: Path, records: list[Record]) -> None:
+    # Not synced: it is a copy of what is durable elsewhere, and a reboot makes a new one.
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with open(
+            os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb", buffering=1 << 20
+        ) as file:
+            for record in records:
+                file.write(record.line())
+                file.write(b"\n")
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):  # The first error is the one to tell.
+            beside.unlink()
+        raise
+
+
+def _run(coroutine: Any) -> Any:
+    """The result of a coroutine, also for callers inside an event loop, which cannot wait in it."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()

@@ -1,0 +1,73 @@
+"""A request holds only so many images: the oldest move into files, or the session could never be resumed."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .chain import starts_anew
+from .expire import boundary
+from .record import Block, Record
+from .report import TrimReport
+from .trim import Spill
+
+KEEP_IMAGES = 60
+BLOCK = 20
+"""The API takes 100. After a load 60 to 79 are left, so that a step can look at twenty more."""
+
+MOVED = "[Image moved to {path} (relative to the working directory). Read that file to see it again.]"
+GONE = "[An image stood here; a request can hold only so many, and it could not be kept.]"
+_SUFFIX = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
+
+
+def limit_images(records: Sequence[Record], spill: Spill, report: TrimReport) -> None:
+    """Replaces the oldest images since the last compaction by notes, as many as it takes."""
+    holding: list[tuple[Record, Block]] = []
+    for record in records:
+        if starts_anew(record):
+            holding = []
+        elif type(record.content) is list and not record.dropped and not record.protected:
+            holding += [
+                (record, block) for block in record.content if type(block) is dict for _ in _images(block)
+            ]
+    old = holding[: boundary(len(holding), KEEP_IMAGES, BLOCK)]
+    left: dict[int, int] = {}
+    for _, block in old:
+        left[id(block)] = left.get(id(block), 0) + 1
+    for record, block in old:
+        count = left.pop(id(block), 0)
+        if count:
+            record.replace(block, _without(block, count, spill))
+            report.images += count
+
+
+def _images(block: Block) -> Iterator[Block]:
+    if block.get("type") == "image":
+        yield block
+    elif block.get("type") == "tool_result" and isinstance(block.get("content"), list):
+        yield from (b for b in block["content"] if isinstance(b, dict) and b.get("type") == "image")
+
+
+def _without(block: Block, count: int, spill: Spill) -> Block:
+    if block.get("type") == "image":
+        return _note(block, spill)
+    content: list[Any] = []
+    for inner in block["content"]:
+        if count and isinstance(inner, dict) and inner.get("type") == "image":
+            inner, count = _note(inner, spill), count - 1
+        content.append(inner)
+    return {**block, "content": content}
+
+
+def _note(image: Block, spill: Spill) -> Block:
+    source = image.get("source")
+    path = None
+    if isinstance(source, dict) and isinstance(source.get("data"), str):
+        try:
+            data = base64.b64decode(source["data"])
+        except (binascii.Error, ValueError):
+            data = b""
+        path = spill(data, _SUFFIX.get(str(source.get("media_type")), ".bin")) if data else None
+    return {"type": "text", "text": MOVED.format(path=path) if path else GONE}
