@@ -13,6 +13,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from flower.transcript import refusals
+from flower.transcript.refusals import Problem
+
+__all__ = [
+    "CHARS_PER_TOKEN",
+    "KnownThinking",
+    "Problem",
+    "check_messages",
+    "check_request",
+    "estimate_tokens",
+    "too_long",
+]
+
 Block = Mapping[str, Any]
 
 MAX_IMAGES = 100
@@ -21,49 +34,6 @@ CHARS_PER_TOKEN = 4
 _TOOL_ID = re.compile(r"[a-zA-Z0-9_-]+\Z")
 _THINKING = ("thinking", "redacted_thinking")
 _SIGNED = "flower-"
-
-# The API's sentences, spelling included: programs match on them.
-_EMPTY = "messages: text content blocks must be non-empty"
-_BLANK = "messages: text content blocks must contain non-whitespace text"
-_NO_CONTENT = "all messages must have non-empty content except for the optional final assistant message"
-_NO_PREFILL = (
-    "This model does not support assistant message prefill. The conversation must end with a user message."
-)
-_BAD_ID = "String should match pattern '^[a-zA-Z0-9_-]+$'"
-_NO_RESULT = (
-    "`tool_use` ids were found without `tool_result` blocks immediately after: {ids}. "
-    "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
-)
-_ORPHAN = (
-    "unexpected `tool_use_id` found in `tool_result` blocks: {id}. "
-    "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
-)
-_TWO_RESULTS = "each tool_use must have a single result. Found multiple `tool_result` blocks with id: {id}"
-_MODIFIED = (
-    "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
-    "These blocks must remain as they were in the original response."
-)
-_DROPPED = (
-    "Expected `thinking` or `redacted_thinking`, but found `{type}`. When `thinking` is enabled, a final "
-    "`assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and "
-    "`tool_result` blocks)."
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Why the API refuses a request.
-
-    Attributes:
-        code: a stable name of the rule, for tests and callers that branch on it.
-        message: what the API says, with the index of the message in the request.
-    """
-
-    code: str
-    message: str
-
-    def __str__(self) -> str:
-        return self.message
 
 
 @dataclass
@@ -129,7 +99,7 @@ def check_request(
     problems += _check_counts(body)
     spoken = [m for m in body["messages"] if m.get("role") in ("user", "assistant")]
     if spoken and spoken[-1]["role"] == "assistant":
-        problems.append(Problem("prefill", _NO_PREFILL))
+        problems.append(Problem("prefill", refusals.NO_PREFILL))
     if window is not None:
         problems += too_long(estimate_tokens(body), window)
     return problems
@@ -252,7 +222,7 @@ def _check_shape(messages: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
         if role not in ("user", "assistant", "system"):
             yield Problem("role", f"messages.{i}.role: Input should be 'user' or 'assistant'")
         if not content and not (role == "assistant" and i == len(messages) - 1):
-            yield Problem("empty_content", f"messages.{i}: {_NO_CONTENT}")
+            yield Problem("empty_content", f"messages.{i}: {refusals.NO_CONTENT}")
 
 
 def _turns(messages: Sequence[Mapping[str, Any]]) -> list[_Turn]:
@@ -286,9 +256,9 @@ def _check_text(turns: Sequence[_Turn]) -> Iterator[Problem]:
 
 def _text_problem(text: Any) -> Iterator[Problem]:
     if not text:
-        yield Problem("empty_text", _EMPTY)
+        yield Problem("empty_text", refusals.EMPTY)
     elif not str(text).strip():
-        yield Problem("blank_text", _BLANK)
+        yield Problem("blank_text", refusals.BLANK)
 
 
 def _result_problem(where: str, block: Block) -> Iterator[Problem]:
@@ -297,7 +267,7 @@ def _result_problem(where: str, block: Block) -> Iterator[Problem]:
         yield Problem("empty_error", f"{where}: content cannot be empty if `is_error` is true")
     for inner in content if isinstance(content, list) else ():
         if inner.get("type") == "text" and not inner.get("text"):
-            yield Problem("empty_text", _EMPTY)
+            yield Problem("empty_text", refusals.EMPTY)
 
 
 def _check_pairs(turns: Sequence[_Turn]) -> Iterator[Problem]:
@@ -309,14 +279,14 @@ def _check_pairs(turns: Sequence[_Turn]) -> Iterator[Problem]:
         for where, block in turn.of_type("tool_use"):
             ident = str(block.get("id"))
             if not _TOOL_ID.match(ident):
-                yield Problem("tool_id", f"{where}.tool_use.id: {_BAD_ID}")
+                yield Problem("tool_id", f"{where}.tool_use.id: {refusals.BAD_ID}")
             if ident in seen:
                 yield Problem("duplicate_tool_use", f"{where}: `tool_use` ids must be unique")
             seen.add(ident)
         answered = _leading_results(after)
         open_ids = [u for u in dict.fromkeys(uses) if u not in answered]
         if open_ids:
-            text = _NO_RESULT.format(ids=", ".join(open_ids))
+            text = refusals.NO_RESULT.format(ids=", ".join(open_ids))
             yield Problem("tool_use_without_result", f"messages.{turn.last}: {text}")
     yield from _check_results(turns)
 
@@ -341,9 +311,9 @@ def _check_results(turns: Sequence[_Turn]) -> Iterator[Problem]:
         for where, block in turn.of_type("tool_result"):
             ident = str(block.get("tool_use_id"))
             if ident not in uses:
-                yield Problem("orphan_result", f"{where}: {_ORPHAN.format(id=ident)}")
+                yield Problem("orphan_result", f"{where}: {refusals.ORPHAN.format(id=ident)}")
             elif ident in seen:
-                yield Problem("duplicate_result", f"{where}: {_TWO_RESULTS.format(id=ident)}")
+                yield Problem("duplicate_result", f"{where}: {refusals.TWO_RESULTS.format(id=ident)}")
             seen.add(ident)
         uses = set()
 
@@ -357,7 +327,7 @@ def _check_thinking(turns: Sequence[_Turn], known: KnownThinking | None) -> Iter
             if block.get("signature") == known.sign(str(block.get("thinking", ""))):
                 continue
             if n == latest and str(block.get("signature", "")).startswith(_SIGNED):
-                yield Problem("thinking_modified", f"{where}: {_MODIFIED}")
+                yield Problem("thinking_modified", f"{where}: {refusals.MODIFIED}")
             else:
                 yield Problem("signature", f"{where}: Invalid `signature` in `thinking` block")
     if latest is not None and latest == len(turns) - 2:
@@ -371,6 +341,6 @@ def _check_leading(turn: _Turn, known: KnownThinking) -> Iterator[Problem]:
         return
     where, first = turn.blocks[0]
     if first.get("type") in _THINKING:
-        yield Problem("thinking_modified", f"{where}: {_MODIFIED}")
+        yield Problem("thinking_modified", f"{where}: {refusals.MODIFIED}")
     else:
-        yield Problem("thinking_dropped", f"{where}.type: {_DROPPED.format(type=first.get('type'))}")
+        yield Problem("thinking_dropped", f"{where}.type: {refusals.DROPPED.format(type=first.get('type'))}")
