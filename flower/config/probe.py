@@ -76,6 +76,8 @@ def probe(env: Mapping[str, str] | None = None, *, timeout: float = TIMEOUT_S) -
     except urllib.error.HTTPError as error:
         with error:
             return _refused(error, _model(values))
+    except http.client.InvalidURL as error:
+        return ProbeResult("config", str(error))
     except (OSError, http.client.HTTPException) as error:
         # URLError, TimeoutError and SSLError are all OSErrors.
         return ProbeResult("carry_on", str(getattr(error, "reason", "") or error or type(error).__name__))
