@@ -194,7 +194,9 @@ class Console:
         title = _("verdict of round {n}: {conclusion}").format(
             n=event.data.get("round", "?"), conclusion=conclusion
         )
-        self._lines(f"{title}  {event.text}".rstrip(), mark="## ")
+        # The judge's own words, one line for each check, are on the screen already.
+        reason = event.text.strip().split("\n", 1)[0]
+        self._lines(f"{title}  {reason}".rstrip(), mark="## ")
 
     def _on_handoff(self, event: Event) -> None:
         said = {
@@ -226,8 +228,8 @@ class Console:
         figures = [seconds(float(row.get("duration_s") or 0)), dollars(float(row.get("cost_usd") or 0))]
         if context := int(row.get("context") or 0):
             figures.append(_("context {size}").format(size=tokens(context)))
-        if row.get("ok", True):
-            self.screen.line(f"== {event.step}: {_('done')}  {' | '.join(figures)}")
-            return
-        self.screen.line(f"== {event.step}: {_('failed')}  {' | '.join(figures)}")
-        self._lines(str(row.get("error") or ""), mark="!! ")
+        ok = bool(row.get("ok", True))
+        how = _("done") if ok else _("failed")
+        self.screen.line(f"== {event.step}: {how}  {' | '.join(figures)}")
+        if not ok:
+            self._lines(str(row.get("error") or ""), mark="!! ")

@@ -58,4 +58,7 @@ def header(name: str, index: int, total: int, *, continued: bool, wake: int) -> 
     facts = [_("continued")] if continued else []
     if wake > 1:
         facts.append(_("wake {n}").format(n=wake))
-    return f"{line}  <- {_(' | ').join(facts)}" if facts else line
+    if not facts:
+        return line
+    said = _(" | ").join(facts)
+    return f"{line}  <- {said}"

@@ -65,6 +65,10 @@ def write(language: str, catalogue: Catalog) -> None:
     path = po_path(language)
     path.parent.mkdir(parents=True, exist_ok=True)
     catalogue.fuzzy = False
+    catalogue.project, catalogue.version = "flower", "0"
+    catalogue.last_translator = "the flower authors"
+    catalogue.language_team = ""
+    catalogue.revision_date = catalogue.creation_date
     catalogue.header_comment = f"# flower: messages in {catalogue.locale.english_name}."
     with path.open("wb") as stream:
         write_po(stream, catalogue, width=110, sort_output=True, omit_header=False, include_lineno=False)
