@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     )
     from flower.model.events import Event
     from flower.model.results import StepResult
-    from flower.runtime.handoff import HandoffPolicy
     from flower.runtime.resilience import Resilience
     from flower.runtime.runtime import Runtime
     from flower.transcript.expire import EphemeralPolicy
@@ -90,7 +89,6 @@ _HOME = {
     ),
     "model.events": ("Event",),
     "model.results": ("StepResult",),
-    "runtime.handoff": ("HandoffPolicy",),
     "runtime.resilience": ("Resilience",),
     "runtime.runtime": ("Runtime",),
     "transcript.expire": ("EphemeralPolicy",),
@@ -121,7 +119,6 @@ __all__ = [
     "Goal",
     "GoalNotReached",
     "Handoff",
-    "HandoffPolicy",
     "HumanChannel",
     "HumanInterrupt",
     "Lineage",

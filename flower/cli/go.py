@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 PATIENCE_SECONDS = 1800.0
 """How long a question waits for the person on a terminal, unless ``--timeout`` says otherwise."""
 
-SMALLEST_WINDOW = 60_000
-"""Tokens: a handoff is begun 50,000 before the end, and 10,000 must be left to have worked in."""
-
 
 @click.command(
     "go", help=_("Clarify, set a goal, work and judge; in a used directory, go on with all of it.")
@@ -54,13 +51,6 @@ SMALLEST_WINDOW = 60_000
     help=_("seconds to wait for an answer; 0: nobody is there (default: 1800, and 0 without a terminal)"),
 )
 @click.option("--isolate", is_flag=True, help=_("every worker in a git worktree of its own"))
-@click.option(
-    "--window",
-    type=click.IntRange(min=SMALLEST_WINDOW),
-    metavar="N",
-    help=_("size of the context window in tokens"),
-)
-@click.option("--no-handoff", is_flag=True, help=_("no handoff when the context is full"))
 @click.option("--no-trim", is_flag=True, help=_("feed old large tool results again in full"))
 @click.option("--wait", is_flag=True, help=_("wait for a session another run uses, instead of branching off"))
 @click.option(
@@ -165,7 +155,6 @@ def _runtime(settings: Settings, said: dict[str, Any], channel: Any, flow: Workf
         run_dir=settings.run_dir,
         trim=not said["no_trim"],
         workbench=flow.workbench,
-        handoff=not said["no_handoff"],
         isolate=said["isolate"],
         channel=channel,
         budget_usd=said["budget"],
