@@ -18,7 +18,8 @@ def archive_files(run_dir: Path, into: Path, sources: Iterable[Path]) -> Path:
     """Move files into a new directory ``into/<YYYYmmdd-HHMMSS>/``; those that do not exist are passed over.
 
     Raises:
-        OSError: what was not moved will be by ``complete_archive``, unless not even the intention could be noted.
+        OSError: what was not moved will be by ``complete_archive``, unless not even the intention could be
+        noted.
     """
     directory = _new_directory(into)
     moves = [[os.path.abspath(source), str(directory / source.name)] for source in sources if source.exists()]
@@ -74,7 +75,8 @@ def _move(source: str, target: str) -> None:
     files.ops.makedirs(os.path.dirname(target))
     try:
         if os.path.exists(target):
-            # Copied before the kill but not yet removed, if it is the same; otherwise something new in its place.
+            # Copied before the kill but not yet removed, if it is the same; otherwise something new in its
+            # place.
             if _same_content(source, target):
                 files.ops.unlink(source)
         else:

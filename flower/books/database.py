@@ -1,4 +1,4 @@
-"""Opening sessions.db: journal, durability, patience with other processes, and a way to look without writing."""
+"""Opening sessions.db: journal, durability, patience with other processes, a way to look only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import apsw
@@ -23,7 +22,7 @@ from flower.locale import _
 from flower.model import BooksDamaged, BooksError, BooksNewer
 
 SAFE_WAL = (3, 51, 3)
-"""The first SQLite in which two connections that write and checkpoint at once cannot corrupt a write-ahead log."""
+"""The first SQLite whose write-ahead log is safe when two connections write and checkpoint at once."""
 
 BUSY_NOTICE_S = 10.0
 """Seconds of waiting for another process before the person is told; told again after six times as long."""
@@ -54,7 +53,7 @@ class Patience:
             waited = round(now - self._began)
             self._notice(
                 _(
-                    "{path} is being written by another process; waiting ({seconds} s so far), nothing is lost"
+                    "{path} is locked by another process; waiting ({seconds} s so far), nothing is lost"
                 ).format(path=self._path, seconds=waited)
             )
             self._tell_at = now + 6 * BUSY_NOTICE_S
@@ -84,8 +83,8 @@ def plain_errors(path: Path) -> Iterator[None]:
 def open_database(path: Path, *, patience: Patience, vfs: str | None = None) -> apsw.Connection:
     """Open for reading and writing, made if missing, with the schema as this version knows it.
 
-    Commits survive a power cut (``synchronous=FULL``). The journal is a write-ahead log where that is safe: a SQLite
-    that is new enough, on a local file system.
+    Commits survive a power cut (``synchronous=FULL``). The journal is a write-ahead log where that is safe: a
+    SQLite that is new enough, on a local file system.
 
     Raises:
         BooksNewer, BooksDamaged, BooksError: the file is left untouched.
@@ -205,7 +204,3 @@ def discard(scratch: Path | None) -> None:
     """Remove the temporary directory that ``open_to_look`` may have returned."""
     if scratch is not None:
         shutil.rmtree(scratch, ignore_errors=True)
-
-
-Row = tuple[Any, ...]
-"""One row as SQLite gives it."""

@@ -171,7 +171,8 @@ def locked(
 ) -> Iterator[int]:
     """Hold a kernel lock on a lock file, which is made if missing and never removed.
 
-    The kernel ends the lock with its holder, so a dead process, a reused pid or another host's name cannot block.
+    The kernel ends the lock with its holder, so a dead process, a reused pid or another host's name cannot
+    block.
 
     Args:
         path: the lock file; never the file that it protects, because that one gets replaced.

@@ -1,4 +1,4 @@
-"""What kind of file system a path is on: SQLite's write-ahead log needs shared memory, which only local ones have."""
+"""What file system a path is on: SQLite's write-ahead log needs shared memory, which only local ones have."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import re
 
 _ESCAPED = re.compile(rb"\\([0-7]{3})")
 _REMOTE = frozenset(
-    "9p afs ceph cifs coda davfs fuse fuseblk glusterfs gfs2 lustre ncpfs nfs nfs4 ocfs2 orangefs prl_fs pvfs2 smb3 "
-    "smbfs vboxsf virtiofs vmhgfs".split()
+    # One family a line: disk sharing, the Unix ones, clusters, what virtual machines give their guests.
+    {"cifs", "smb3", "smbfs", "davfs", "ncpfs"}
+    | {"nfs", "nfs4", "afs", "coda", "fuse", "fuseblk"}
+    | {"ceph", "glusterfs", "gfs2", "lustre", "ocfs2", "orangefs", "pvfs2"}
+    | {"9p", "virtiofs", "vboxsf", "vmhgfs", "prl_fs"}
 )
 
 
 def filesystem_type(path: str | os.PathLike[str]) -> str:
-    """The type of the file system that holds ``path`` (``ext4``, ``nfs4``, ``fuse.sshfs``…); "" if unknown."""
+    """The type of the file system that holds ``path`` (``ext4``, ``nfs4``, ``fuse.sshfs``); "" if unknown."""
     real = os.path.realpath(path)
     best, kind = -1, ""
     try:
@@ -34,6 +37,6 @@ def filesystem_type(path: str | os.PathLike[str]) -> str:
 
 
 def is_local(path: str | os.PathLike[str]) -> bool:
-    """May several processes share memory for a file here? Without a table of mounts (macOS) the answer is yes."""
+    """Can processes share memory for a file here? Without a table of mounts (macOS) the answer is yes."""
     kind = filesystem_type(path)
     return not (kind in _REMOTE or kind.startswith("fuse."))

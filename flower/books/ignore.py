@@ -11,7 +11,8 @@ from flower.model import BooksError
 
 
 def hide(directory: str | os.PathLike[str]) -> None:
-    """Write ``.gitignore`` and ``.ignore`` with ``*`` where they are missing; the directory is made if need be.
+    """Write ``.gitignore`` and ``.ignore`` with ``*`` where they are missing; the directory is made if need
+    be.
 
     Both, because outside of a repository search tools only heed the second.
 

@@ -2,8 +2,8 @@
 
     {"workspace": "/home/you/proj", "woke": 3, "steps": {"干活": "47395075-…"}}
 
-It only ever helps: what does not fit is kept aside under another name, said in one line, and the run starts from
-scratch. A write that fails never takes the run down.
+It only ever helps: what does not fit is kept aside under another name, said in one line, and the run starts
+from scratch. A write that fails never takes the run down.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ class Lineage:
     Attributes:
         path: the file.
         woke: how often a run began here.
-        steps: step name to session id. Not verified: that a session is in the store is for the caller to check.
-        pending: successors that replace an entry as soon as they have an entry of their own in the store.
+        steps: step name to session id. Not verified: that a session is in the store is for the caller to
+        check. pending: successors that replace an entry as soon as they have an entry of their own in the
+        store.
     """
 
     def __init__(
@@ -60,8 +61,8 @@ class Lineage:
     ) -> Lineage:
         """Read the lineage, after completing an archive that a kill cut in half.
 
-        Another workspace's file is kept as ``lineage.json.foreign-<project key>`` and taken back when its workspace
-        returns; a damaged one becomes ``lineage.json.damaged-<time>``. Each is said in one line.
+        Another workspace's file is kept as ``lineage.json.foreign-<project key>`` and taken back when its
+        workspace returns; a damaged one becomes ``lineage.json.damaged-<time>``. Each is said in one line.
         """
         lineage = cls(run_dir, workspace, notice)
         try:
@@ -95,9 +96,9 @@ class Lineage:
     ) -> bool:
         """Note that a step works in this session; True if the lineage says so now.
 
-        A judge's session is never noted. An entry whose session is in the store stays until its successor has an
-        entry there too: the successor waits in ``pending``, to be noted by a later call. An entry whose session
-        another live run drives stays with that run.
+        A judge's session is never noted. An entry whose session is in the store stays until its successor has
+        an entry there too: the successor waits in ``pending``, to be noted by a later call. An entry whose
+        session another live run drives stays with that run.
 
         Args:
             step: the step's name; ``#retryN`` and ``#roundN`` are taken off.
@@ -126,9 +127,11 @@ class Lineage:
             self._update(due)
 
     def archive(self, into: str | os.PathLike[str], extra: Iterable[str | os.PathLike[str]] = ()) -> Path:
-        """Move the lineage and the files that belong to it together into ``into/<YYYYmmdd-HHMMSS>/``; that directory.
+        """Move the lineage and the files that belong to it together into ``into/<YYYYmmdd-HHMMSS>/``; that
+        directory.
 
-        Nothing is deleted, and steps and wakes begin anew. What a kill cuts in half the next ``open`` completes.
+        Nothing is deleted, and steps and wakes begin anew. What a kill cuts in half the next ``open``
+        completes.
 
         Args:
             into: the directory of archives (``notes/archive``).
@@ -147,7 +150,7 @@ class Lineage:
     # -- the file
 
     def _update(self, due: Callable[[dict[str, str]], dict[str, str]]) -> None:
-        """Merge into the file what is ``due``, decided on the steps as they are on disk now, under the lock."""
+        """Merge into the file what is ``due``, decided under the lock on the steps as they are on disk."""
         try:
             with files.locked(self._lock, timeout=LOCK_S, notice=self._notice):
                 files.sweep_temporaries(self.path)
@@ -162,11 +165,12 @@ class Lineage:
                 if merged != content:
                     files.write_atomic(self.path, files.dump_json(merged))
         except OSError as error:
-            # It must not take the run down: in memory it holds, and what is pending is written with the next change.
+            # It must not take the run down: in memory it holds, and what is pending is written with the next
+            # change.
             self.steps |= due(self.steps)
             self._notice(
                 _(
-                    "{path} could not be written ({reason}); should flower be killed now, it may not find this session"
+                    "{path} could not be written ({reason}); a flower killed now may not find this session"
                 ).format(path=self.path, reason=error.strerror or error)
             )
             return
@@ -205,7 +209,8 @@ class Lineage:
         return content or {"workspace": self._workspace, "woke": 0, "steps": {}}
 
     def _put_aside_foreign(self, workspace: str) -> Path:
-        # Imported here: the SDK takes most of a second to load, and this is the only place that needs its key.
+        # Imported here: the SDK takes most of a second to load, and this is the only place that needs its
+        # key.
         from claude_agent_sdk import project_key_for_directory
 
         return files.set_aside(self.path, f"foreign-{project_key_for_directory(workspace)}")
@@ -222,7 +227,7 @@ class Lineage:
 def may_replace(
     current: str | None, new: str, exists: Callable[[str], bool], held: Callable[[str], bool]
 ) -> bool:
-    """May a step's entry become this session? Not while that would lose a session somebody could go on with."""
+    """May a step's entry become this session? Not if a session somebody could go on with got lost."""
     if current is None or current == new or not exists(current):
         return True
     return exists(new) and not held(current)
@@ -247,7 +252,7 @@ def parse(path: Path) -> dict[str, Any]:
 
 
 def find_put_aside(run_dir: Path, workspace: str) -> tuple[Path, dict[str, Any]] | None:
-    """The file of this workspace (a canonical path) that waits under another name, newest first. Writes nothing."""
+    """The newest file put aside that is about this workspace (a canonical path). Writes nothing."""
     for path in sorted(run_dir.glob(f"{NAME}.foreign-*"), key=_mtime, reverse=True):
         try:
             content = parse(path)

@@ -1,7 +1,7 @@
 """Who is at work in these books: one kernel lock for each run and for each session being driven.
 
-A lock ends with the process that holds it, so nothing a crash left can block. What is written inside the lock file
-only serves to tell a person who the holder is.
+A lock ends with the process that holds it, so nothing a crash left can block. What is written inside the lock
+file only serves to tell a person who the holder is.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class SessionLease:
         return lock if isinstance(lock, Holder) else cls(lock, session_id)
 
     def release(self, *, remove: bool = False) -> None:
-        """Give the session back; ``remove`` takes its directory along, and is for a session left in good order."""
+        """Give the session back; ``remove`` takes the directory along, once all is in good order."""
         if remove:
             _remove_directory(self.directory)
         self._lock.release()
@@ -196,7 +196,8 @@ class RunLease:
     def acquire(
         cls, run_dir: str | os.PathLike[str], run: str, *, alone: bool = False, timeout: float = 5.0
     ) -> RunLease | Holder:
-        """The lease; or, if ``alone`` and others are there, or another is alone for ``timeout`` seconds, who it is.
+        """The lease; or, if ``alone`` and others are there, or another is alone for ``timeout`` seconds, who
+        it is.
 
         Raises:
             BooksError: the lock files cannot be written.
@@ -245,8 +246,8 @@ class RunLease:
 
 
 def _remove_directory(directory: Path) -> None:
-    # The lock file goes last, and while it is held: the moment it is gone the next holder may put its own things
-    # here, and whoever has waited for it finds out and takes a new one.
+    # The lock file goes last, and while it is held: the moment it is gone the next holder may put its own
+    # things here, and whoever has waited for it finds out and takes a new one.
     with suppress(OSError):  # What cannot be removed now is found by the next start.
         for path in directory.iterdir():
             if path.name != "lock":

@@ -37,7 +37,8 @@ class Manifest:
         self._own: dict[tuple[Any, Any], Row] = {}
 
     def record(self, row: Mapping[str, Any]) -> bool:
-        """Add a row, or replace this run's row of the same ``step`` and ``started_at``; False if not on disk yet.
+        """Add a row, or replace this run's row of the same ``step`` and ``started_at``; False if not on disk
+        yet.
 
         Never raises for a disk that fails: the run goes on, and the next row tries again.
         """
@@ -99,7 +100,7 @@ def _identity(row: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def read_rows(run_dir: str | os.PathLike[str]) -> list[Row]:
-    """The rows on disk, for those who only look: nothing is changed, and a missing or damaged file has none."""
+    """The rows on disk, for those who only look; a missing or damaged file has none. Writes nothing."""
     try:
         found = files.read_json(Path(run_dir) / NAME)
     except (OSError, ValueError):

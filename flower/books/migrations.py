@@ -1,7 +1,8 @@
 """The schema of sessions.db, as a list of steps; ``PRAGMA user_version`` counts those a file has seen.
 
-The first step is the schema that older systems wrote without a version (0), hence the ``IF NOT EXISTS``: their files
-open and go on. What is added later is a new table in a new step at the end; a step is never edited.
+The first step is the schema that older systems wrote without a version (0), hence the ``IF NOT EXISTS``:
+their files open and go on. What is added later is a new table in a new step at the end; a step is never
+edited.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from typing import Any
 
 _SESSIONS = """
 CREATE TABLE IF NOT EXISTS entries (
-    store_key TEXT NOT NULL, seq INTEGER NOT NULL, uid TEXT, payload TEXT NOT NULL, PRIMARY KEY (store_key, seq)
+    store_key TEXT NOT NULL, seq INTEGER NOT NULL, uid TEXT, payload TEXT NOT NULL, PRIMARY KEY (store_key,
+    seq)
 );
 CREATE UNIQUE INDEX IF NOT EXISTS entries_uid ON entries (store_key, uid) WHERE uid IS NOT NULL;
-CREATE TABLE IF NOT EXISTS meta (store_key TEXT PRIMARY KEY, mtime INTEGER NOT NULL, next_seq INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS summaries (
+CREATE TABLE IF NOT EXISTS meta (store_key TEXT PRIMARY KEY, mtime INTEGER NOT NULL, next_seq INTEGER NOT
+NULL); CREATE TABLE IF NOT EXISTS summaries (
     project_key TEXT NOT NULL, session_id TEXT NOT NULL, mtime INTEGER NOT NULL, data TEXT NOT NULL,
     PRIMARY KEY (project_key, session_id)
 );

@@ -1,4 +1,4 @@
-"""Entries as text in a database and back: anything a model may say survives, and a broken row costs only itself."""
+"""Entries as text and back: anything a model may say survives, and a broken row costs only itself."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def decode(payload: bytes | None) -> Entry | None:
 
 
 def context_of(entry: Entry | None) -> int:
-    """Tokens the model read for this entry, cache included; 0 unless it is a main-thread answer with usage."""
+    """Tokens the model read for this entry, cache included; 0 unless it is a main-thread answer."""
     message = (entry or {}).get("message")
     if (
         not isinstance(message, dict)

@@ -1,7 +1,7 @@
 """Whose books are these? An id in the workspace and the same id in the books.
 
-A path alone proves nothing: inside a container every project is ``/work``. So the workspace carries an id, and the
-books map each path they have served to one.
+A path alone proves nothing: inside a container every project is ``/work``. So the workspace carries an id,
+and the books map each path they have served to one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a killed run left behind is read back into the books before it is removed.
 
-Each live session has a directory, ``run_dir/live/<session id>/``, and a lock in it. A directory whose lock nobody
-holds belonged to a process that could not clean up. The CLI wrote every entry to its own transcript file first, so
-what had not reached the database when the power went is still there.
+Each live session has a directory, ``run_dir/live/<session id>/``, and a lock in it. A directory whose lock
+nobody holds belonged to a process that could not clean up. The CLI wrote every entry to its own transcript
+file first, so what had not reached the database when the power went is still there.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ async def reconcile(
 ) -> Salvaged:
     """Settle every leftover in ``run_dir/live``: end its processes, read its entries back, remove it.
 
-    Nothing is removed before its entries are durable. Two flowers may do this at the same moment: each leftover is
-    settled under its session's lock, by one of them.
+    Nothing is removed before its entries are durable. Two flowers may do this at the same moment: each
+    leftover is settled under its session's lock, by one of them.
 
     Args:
         end_strays: ends the processes that still carry a session's mark; returns how many.
@@ -127,8 +127,9 @@ async def _settle(
 async def read_back(root: str | os.PathLike[str], store: Store) -> int:
     """Append what a live session's own files hold and the database does not; how many entries that was.
 
-    Only entries with a uuid count, in the file's order: those without one are the CLI's own notes. Entries listed
-    in ``inserted`` were put into the resume file by flower itself. A line that is no JSON is where a kill struck.
+    Only entries with a uuid count, in the file's order: those without one are the CLI's own notes. Entries
+    listed in ``inserted`` were put into the resume file by flower itself. A line that is no JSON is where a
+    kill struck.
 
     Args:
         root: ``run_dir/live/<session id>``; the caller holds its lock.
@@ -141,8 +142,8 @@ async def read_back(root: str | os.PathLike[str], store: Store) -> int:
     mains = {path.stem for path in (root / "config" / "projects").glob("*/*.jsonl")}
     added = 0
     for key, path in transcripts(root / "config" / "projects"):
-        # A fork's file repeats its origin's history under its own id, what flower inserted there included: there
-        # it is part of what the model saw.
+        # A fork's file repeats its origin's history under its own id, what flower inserted there included:
+        # there it is part of what the model saw.
         is_fork = key["session_id"] == root.name and mains - {root.name}
         known = await known_uuids(store, key) | (set() if is_fork else inserted)
         for batch in _batches(entries_of(path), known):
@@ -195,7 +196,7 @@ async def known_uuids(store: Any, key: Key) -> set[str]:
 
 
 def remove_scratch(root: Path) -> None:
-    """Remove the scratch directory registered in ``root/scratch``, if it is one of flower's and this user's."""
+    """Remove the directory registered in ``root/scratch``, if it is one of flower's and this user's."""
     for name in _lines(root / "scratch"):
         with suppress(OSError):  # Gone already, or on a machine that is not this one.
             status = os.lstat(name)

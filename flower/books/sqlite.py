@@ -1,7 +1,7 @@
 """Session transcripts in one SQLite file, behind the agent SDK's session-store protocol.
 
-Everything is stored unaltered. One connection lives in one thread of its own, so that the event loop never waits for
-the disk and appends land in the order of their calls.
+Everything is stored unaltered. One connection lives in one thread of its own, so that the event loop never
+waits for the disk and appends land in the order of their calls.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,8 +32,8 @@ _INSERT = (
     " ON CONFLICT (store_key, uid) WHERE uid IS NOT NULL DO NOTHING"
 )
 _STATE = (
-    "SELECT (SELECT next_seq FROM meta WHERE store_key = ?1), (SELECT max(seq) FROM entries WHERE store_key = ?1),"
-    " (SELECT mtime FROM meta WHERE store_key = ?1)"
+    "SELECT (SELECT next_seq FROM meta WHERE store_key = ?1), (SELECT mtime FROM meta WHERE store_key = ?1),"
+    " (SELECT max(seq) FROM entries WHERE store_key = ?1)"
 )
 CLOSE_S = 60.0
 """Seconds that ``close`` waits for writes another process holds up, before it gives them up with an error."""
@@ -64,7 +65,8 @@ class SqliteSessionStore:
         vfs: name of an SQLite VFS to go through, None for the system's own.
 
     Raises:
-        BooksError: the file cannot be used; ``BooksNewer`` or ``BooksDamaged`` say why, and it is left untouched.
+        BooksError: the file cannot be used; ``BooksNewer`` or ``BooksDamaged`` say why, and it is left
+        untouched.
     """
 
     def __init__(
@@ -77,7 +79,7 @@ class SqliteSessionStore:
 
     @classmethod
     def read_only(cls, path: str | os.PathLike[str]) -> SqliteSessionStore:
-        """Open for looking: works while a run writes and where nothing may be written, and never blocks a writer."""
+        """Open for looking: while a run writes, and where nothing may be written; never blocks a writer."""
         store = cls.__new__(cls)
         store.path = Path(path)
         store._patience = Patience(store.path, None)
@@ -182,7 +184,7 @@ class SqliteSessionStore:
         """Finish what was handed over and close the file. May be called twice."""
         if not self._closed:
             self._closed = True
-            closing = self._thread.submit(self._db.close, True)
+            closing = self._thread.submit(self._close)
             self._thread.shutdown(wait=False)
             try:
                 closing.result(CLOSE_S)
@@ -213,8 +215,14 @@ class SqliteSessionStore:
 
     # -- in the store's own thread
 
+    def _close(self) -> None:
+        # What was acknowledged is durable; a log that cannot be folded in now is when the file is opened next.
+        with suppress(apsw.Error):
+            self._db.close(True)
+
     def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        # Read to the end at once: an open cursor would be a read transaction that keeps the log from shrinking.
+        # Read to the end at once: an open cursor would be a read transaction that keeps the log from
+        # shrinking.
         return self._db.execute(query, values).fetchall()
 
     def _transaction(self, work: Callable[[], None]) -> None:
@@ -230,10 +238,12 @@ class SqliteSessionStore:
     def _append(self, key: Mapping[str, str], entries: Sequence[Mapping[str, Any]]) -> None:
         if not entries:
             return
-        fold = None
-        if not key.get("subpath"):
+        fold: Callable[..., Any] | None = None
+        if not key.get("subpath"):  # Only main transcripts have summaries.
             # Imported here: looking at the books must not load the SDK, and not while the write lock is held.
-            from claude_agent_sdk import fold_session_summary as fold
+            from claude_agent_sdk import fold_session_summary
+
+            fold = fold_session_summary
         name = store_key(key)
         coded = [(uid_of(entry), encode(entry)) for entry in entries]
         self._transaction(lambda: self._insert(name, key, entries, coded, fold))
@@ -246,7 +256,7 @@ class SqliteSessionStore:
         coded: list[tuple[str | None, str]],
         fold: Callable[..., Any] | None,
     ) -> None:
-        next_seq, last_seq, mtime = self._rows(_STATE, name)[0]
+        next_seq, mtime, last_seq = self._rows(_STATE, name)[0]
         first = max(next_seq or 0, -1 if last_seq is None else last_seq + 1)
         before = self._db.total_changes()
         self._db.executemany(_INSERT, [(name, first + n, uid, text) for n, (uid, text) in enumerate(coded)])

@@ -37,10 +37,10 @@ def wake_state(
         isolate: look for the documents beside the workspace, where ``--isolate`` keeps them.
 
     Returns:
-        ``waking``: the brief is there with all four sections. ``brief``, ``goal``: paths, None where there is no
-        such file. ``checks``: how many checks the goal has. ``woke``: how often a run began here. ``steps``: step
-        name to session id, not verified. A lineage that is missing, damaged or another workspace's counts as
-        none: 0 and {}.
+        ``waking``: the brief is there with all four sections. ``brief``, ``goal``: paths, None where there is
+        no such file. ``checks``: how many checks the goal has. ``woke``: how often a run began here.
+        ``steps``: step name to session id, not verified. A lineage that is missing, damaged or another
+        workspace's counts as none: 0 and {}.
     """
     books = Path(run_dir)
     leaving = {source for source, _target in pending_moves_quietly(books)}
