@@ -108,4 +108,5 @@ class ScriptedEndpoint:
         """Raises AssertionError if any request was refused or the script itself failed."""
         bad = [f"request {r.n}: {p.message}" for r in self._recorder.all() for p in r.problems]
         bad += [f"request {r.n}: {r.failure}" for r in self._recorder.all() if r.failure]
-        assert not bad, "\n".join(bad)
+        if bad:
+            raise AssertionError("\n".join(bad))
