@@ -47,7 +47,7 @@ KEPT_OF_FLOWER = ("FLOWER_CLAUDE", "FLOWER_LANG")
 @global_options
 @agent_flags(hidden=True)
 @click.pass_context
-def command(ctx: click.Context, directory: str, **_said: Any) -> None:
+def command(ctx: click.Context, /, directory: str, **_said: Any) -> None:
     settings = settings_of(ctx)
     refuse_flags(settings, "demo")
     if settings.workspace_given:

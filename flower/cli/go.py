@@ -62,7 +62,7 @@ PATIENCE_SECONDS = 1800.0
 @global_options
 @agent_flags(hidden=True)
 @click.pass_context
-def command(ctx: click.Context, request: tuple[str, ...], **said: Any) -> None:
+def command(ctx: click.Context, /, request: tuple[str, ...], **said: Any) -> None:
     settings = settings_of(ctx)
     refuse_flags(settings, "go")
     settings.check_workspace()

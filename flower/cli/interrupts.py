@@ -75,7 +75,7 @@ class Interrupts:
 
     def _stop_or_leave(self) -> None:
         assert self._runtime is not None
-        if self._conversation is None or not self._runtime.in_flight:
+        if self._conversation is None or not _in_flight(self._runtime):
             self._leave()
             return
         self._say(_("-- stopping at the next message (Ctrl-C again: leave)"))
@@ -84,7 +84,7 @@ class Interrupts:
     def _leave(self) -> None:
         assert self._runtime is not None and self._task is not None
         self._leaving = True
-        in_flight = self._runtime.in_flight
+        in_flight = _in_flight(self._runtime)
         self._runtime.quit()
         if self._conversation is not None:
             self._conversation.give_up_waiting()
@@ -96,6 +96,11 @@ class Interrupts:
     def _cancel(self) -> None:
         if self._task is not None:
             self._task.cancel()
+
+
+def _in_flight(runtime: Runtime) -> bool:
+    """Whether a step is running: between steps, in a gate that asks, there is nothing to stop politely."""
+    return bool(runtime._flights)
 
 
 def left() -> HumanInterrupt:

@@ -48,7 +48,7 @@ MODES = ("default", "acceptEdits", "plan", "bypassPermissions")
 @agent_flags(hidden=False)
 @click.pass_context
 def command(
-    ctx: click.Context, request: tuple[str, ...], resume: str | None, fork: bool, **said: Any
+    ctx: click.Context, /, request: tuple[str, ...], resume: str | None, fork: bool, **said: Any
 ) -> None:
     settings = settings_of(ctx)
     prompt = " ".join(request).strip()

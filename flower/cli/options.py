@@ -79,7 +79,7 @@ class Invocation:
     verbose: bool = False
 
 
-class Language(click.ParamType):
+class Language(click.ParamType[str]):
     """``en``, ``zh``, ``ko``, or a locale's name that begins with one (``zh_CN.UTF-8``)."""
 
     name = "en|zh|ko"

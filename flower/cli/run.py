@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @global_options
 @agent_flags(hidden=False)
 @click.pass_context
-def command(ctx: click.Context, target: str, **_said: Any) -> None:
+def command(ctx: click.Context, /, target: str, **_said: Any) -> None:
     settings = settings_of(ctx)
     settings.make_workspace()
     found = load(target)

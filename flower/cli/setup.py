@@ -23,7 +23,7 @@ MODEL_KEYS = ("ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_OPUS_MODEL", "ANTHROPIC_DEFA
 @global_options
 @agent_flags(hidden=True)
 @click.pass_context
-def command(ctx: click.Context, **_said: Any) -> None:
+def command(ctx: click.Context, /, **_said: Any) -> None:
     settings = settings_of(ctx)
     refuse_flags(settings, "setup")
     result = ask_and_write()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_dir
@@ -16,14 +17,16 @@ from babel.messages.pofile import read_po, write_po
 
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent
-KEYWORDS = {"_": None, "ngettext": (1, 2)}
+METHODS = [("**.py", "python")]
+KEYWORDS: dict[str, Any] = {"_": None, "ngettext": (1, 2)}
 LANGUAGES = ("zh", "ko")
+NAMES = {"zh": "Chinese", "ko": "Korean"}
 
 
 def extract() -> Catalog:
     """Every literal that is handed to ``_`` or ``ngettext`` in the package, with the files it stands in."""
     template = Catalog(project="flower", charset="utf-8")
-    found = extract_from_dir(PACKAGE, method_map=[("**.py", "python")], keywords=KEYWORDS)
+    found = extract_from_dir(PACKAGE, method_map=METHODS, keywords=KEYWORDS)
     for name, _line, message, comments, context in found:
         # No line numbers: they would change the catalogue with every edit of the code.
         template.add(message, None, [(f"flower/{name}", None)], auto_comments=comments, context=context)
@@ -57,7 +60,8 @@ def untranslated(catalogue: Catalog) -> list[Message]:
 
 
 def _strings(message: Message) -> tuple[str, ...]:
-    return message.string if isinstance(message.string, tuple) else (message.string,)
+    found = message.string if isinstance(message.string, tuple) else (message.string,)
+    return tuple(str(text or "") for text in found)
 
 
 def write(language: str, catalogue: Catalog) -> None:
@@ -69,7 +73,7 @@ def write(language: str, catalogue: Catalog) -> None:
     catalogue.last_translator = "the flower authors"
     catalogue.language_team = ""
     catalogue.revision_date = catalogue.creation_date
-    catalogue.header_comment = f"# flower: messages in {catalogue.locale.english_name}."
+    catalogue.header_comment = f"# flower: messages in {NAMES[language]}."
     with path.open("wb") as stream:
         write_po(stream, catalogue, width=110, sort_output=True, omit_header=False, include_lineno=False)
     with path.with_suffix(".mo").open("wb") as stream:

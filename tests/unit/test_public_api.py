@@ -56,6 +56,10 @@ def test_a_look_at_a_directory_needs_neither_the_sdk_nor_the_database(
     assert imported_by(f"from flower import wake_state; wake_state({place!r})") == set()
 
 
+def test_the_books_can_be_opened_without_the_sdk() -> None:
+    assert "claude_agent_sdk" not in imported_by("from flower import Lineage, SqliteSessionStore, Workflow")
+
+
 def test_values_and_roles_can_be_made_without_the_sdk() -> None:
     code = "from flower import AgentSpec, Brief, Event, coordinator, worker; coordinator({'w': worker()})"
     assert "claude_agent_sdk" not in imported_by(code)
