@@ -111,11 +111,11 @@ class Brief:
     unknowns: str = ""
 
     @classmethod
-    def parse(cls, text: str) -> Brief:
+    def parse(cls, text: str, *, keep_code: bool = False) -> Brief:
         """The brief in a text. What was added on waking is not part of the four sections, see
-        ``amendments``.
+        ``amendments``. ``keep_code`` leaves code blocks in them, for a brief that will be written to a file.
         """
-        found = sections(text, TABLE)
+        found = sections(text, TABLE, keep_code=keep_code)
         return cls(*(found.get(key, "") for key in SECTIONS))
 
     @property

@@ -22,7 +22,8 @@ WEAK = 7
 """Level of a heading that is no ``#`` heading; ``#`` headings have 1 to 6."""
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
-_ATX = re.compile(r" {0,3}(#{1,6})(?P<space>[ \t]*)(?P<text>[^#].*?)(?:[ \t]+#+)?[ \t]*$")
+_ATX = re.compile(r" {0,3}(#{1,6})(?P<space>[ \t]*)(?P<text>[^#].*)$")
+_CLOSING = re.compile(r"(?<=[ \t])#+$")
 _BOLD = re.compile(r"(\*\*|__)(?P<inner>.+?)\1[ \t]*(?P<rest>.*)$")
 _NUMBER = re.compile(r"^(?:[(（]?\d{1,2}[.)）、．]|[一二三四五六七八九十]{1,2}[、.．]|[IVX]{1,4}\.)[ \t]*")
 _COLON = re.compile(r"[:：]")
@@ -129,7 +130,7 @@ class HeadingTable:
             found = self._named(line.strip(), strong=False)
             return Heading(found[0], WEAK, found[1]) if found else None
         level = len(atx[1])
-        if found := self._named(atx["text"].strip(), strong=True):
+        if found := self._named(_CLOSING.sub("", atx["text"].strip()).strip(), strong=True):
             return Heading(found[0], level, found[1])
         # "#!/bin/sh" and "#tag" are text; only a known name may stand without the space.
         return Heading("", level) if atx["space"] else None

@@ -143,7 +143,8 @@ def _check_lines(own: str) -> tuple[dict[int, tuple[Status, str]], set[int]]:
     lines: dict[int, tuple[Status, str]] = {}
     repeated: set[int] = set()
     for raw in own.split("\n"):
-        found = None if raw.startswith(("    ", "\t")) else _CHECK.match(unicodedata.normalize("NFKC", raw))
+        line = unicodedata.normalize("NFKC", " ".join(raw.split()))
+        found = None if raw.startswith(("    ", "\t")) else _CHECK.match(line)
         if not found:
             continue
         number = int(found["n"])

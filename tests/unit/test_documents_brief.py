@@ -41,6 +41,15 @@ def test_what_is_rendered_is_read_back(lang: str) -> None:
     assert text.endswith("\n") and not text.endswith("\n\n")
 
 
+def test_code_is_left_out_or_kept_whole() -> None:
+    text = BRIEFS["en"].replace("it runs", "it runs:\n\n```\n## Boundaries\nmake\n```")
+    assert Brief.parse(text).accept == "it runs:"
+    kept = Brief.parse(text, keep_code=True)
+    assert kept.accept == "it runs:\n\n```\n## Boundaries\nmake\n```"
+    assert kept.bounds == FOUR.bounds
+    assert Brief.parse(kept.render("en"), keep_code=True) == kept
+
+
 @pytest.mark.parametrize("key", ["goal", "accept", "bounds", "unknowns"])
 def test_one_empty_section_makes_it_incomplete(key: str) -> None:
     parts = {"goal": "a", "accept": "b", "bounds": "c", "unknowns": "d"} | {key: " \n"}

@@ -113,3 +113,8 @@ def test_the_digest_line_may_be_visible(line: str) -> None:
     goal = Goal.parse(f"## Goal\nx\n## Checks\n1. a\n\n{line.format(digest)}\n")
     assert goal.brief_digest == digest
     assert digest not in goal.checks[-1].text
+
+
+def test_long_lines_are_read_in_linear_time() -> None:
+    for filler in (" ", "[", "(", "[x] ", "1. ", "[cannot be verified here: ", "Brief: sha256 "):
+        Goal.parse(f"Goal: x\nChecks:\n1. a {filler * 20_000}z")

@@ -22,6 +22,7 @@ ACHIEVED = [
     f"## Conclusion\nachieved (2/2)\n\n{TWO}",
     f"## Conclusion\nThe goal is achieved.\n\n{TWO}",
     f"## Conclusion\nmet\n\n{TWO}",
+    f"## Conclusion\nachieved\n> the brief says: not achieved without a README\n\n{TWO}",
     "## 结论\n达成\n\n## 理由\n都好。\n\n1. 通过:跑过\n2. 通过：看过",
     "结论：已达成。\n1. pass：跑过\n2. 通过——看过",
     "**结论**：目标达成\n\n1、通过:跑过\n2、通过:看过",
@@ -177,6 +178,12 @@ def test_every_word_means_its_outcome(outcome: str) -> None:
     for word in OUTCOMES[outcome]:  # type: ignore[index]
         assert Verdict.parse(f"## Conclusion\n{word}").conclusion == outcome, word
         assert Verdict.parse(f"结论：**{word.upper()}**。").conclusion == outcome, word
+
+
+def test_long_lines_are_read_in_linear_time() -> None:
+    for line in ("# a", "1. pass", "Conclusion: achieved", "**Conclusion**", "- x ["):
+        for filler in (" ", "#", "# ", "*", ":", "(", "[", "achieved "):
+            Verdict.parse(f"{line}{filler * 100_000}x", checks=1)
 
 
 def test_a_goal_without_checks_is_never_achieved() -> None:
