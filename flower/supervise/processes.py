@@ -64,27 +64,26 @@ def end_orphans(known: Iterable[int] = ()) -> int:
 
 def _end(find: Callable[[], list[int]]) -> int:
     ended: set[int] = set()
+    inherited: set[int] = set()  # nobody else waits for these
     deadline = time.monotonic() + ENDING_LIMIT
-    while roots := find():
+    while (roots := find()) and time.monotonic() < deadline:
         processes = guard.table()
         spared = _lineage()
         for root in roots:
             for pid in (root, *guard.below(root, processes)):
                 if pid not in spared:
+                    if _inherited(pid, dead=False):
+                        inherited.add(pid)
                     guard.kill(pid)
                     ended.add(pid)
-        _reap(ended)
-        if time.monotonic() > deadline:
-            break
         time.sleep(0.005)
-    _reap(ended)
+        _reap(inherited)
     return len(ended)
 
 
 def _reap(pids: Iterable[int]) -> None:
-    """Collect those that are this process's own children, and no others: they have waiters of their own."""
     for pid in pids:
-        with suppress(ChildProcessError):  # somebody else's child: its parent reaps it
+        with suppress(ChildProcessError):  # it is, or has become, another process's child
             os.waitpid(pid, os.WNOHANG)
 
 

@@ -231,6 +231,7 @@ def test_any_path_and_argument_passes(tree: Tree, tmp_path: Path, name: str) -> 
     place = tmp_path / name
     for room in ("supervise", "model", "locale"):
         shutil.copytree(ROOT / "flower" / room, place / "flower" / room)
+    (place / "flower" / "__init__.py").touch()
     (place / "cli").write_text('#!/bin/sh\nprintf "%s|" "$0" "$@"\n')
     (place / "cli").chmod(0o755)
     program = """
