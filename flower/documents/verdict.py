@@ -20,10 +20,11 @@ _NEGATIVE = [word for word, outcome in OUTCOME_WORDS if outcome != "achieved"]
 _FRACTION = re.compile(r"(\d+)\s*(?:/|of|out of|中)\s*(\d+)")
 _DRESS = " \t*_`\"'“”‘’「」✅☑✓✔🎉\ufe0f"
 _AFTER = re.compile(r"\s*(?:$|[.。!,，;；(（—–-]|:\s*(?:yes|all|every|true|是|全部|所有|모든|모두|전부|예))")
+_GOOD, _BAD = "✅☑✓✔", "❌✗✘✖⚠❓⛔"
 _WORD = "|".join(re.escape(word) for word in STATUS_OF)
 _CHECK = re.compile(
     r" {0,3}(?:[-*+] +)?(?:\*\*|__)?(?:check +|第)?#?(?P<n>\d{1,3})(?:[.)、:]|条[:.、]?)(?:\*\*|__)?\s*"
-    rf"[*_`]{{0,3}}(?P<word>{_WORD})[*_`]{{0,3}}"
+    rf"(?P<icon>[{_GOOD}{_BAD}\ufe0f ]*)[*_`]{{0,3}}(?P<word>{_WORD})[*_`]{{0,3}}"
     r"(?:\s*:\s*(?P<evidence>.*)|\s+[—–-]+\s+(?P<dashed>.*)|\s*[—–]+(?P<long>.*)|\s*(?P<round>\(.*\))|\s*[.。]?)\s*$",
     re.IGNORECASE,
 )
@@ -69,7 +70,7 @@ class Verdict:
         own = "\n".join(line for line in without_code(text).split("\n") if not line.lstrip().startswith(">"))
         said, problem = _conclusion(own)
         lines, repeated = _check_lines(own)
-        found = sections(own, TABLE)
+        found = sections("\n".join(line for line in own.split("\n") if not _check_line(line)), TABLE)
         if checks is None:
             conclusion = said
         else:
@@ -138,19 +139,26 @@ def _doubtful(tail: str) -> bool:
     return bool(DOUBT.search(tail)) or any(int(a) != int(b) for a, b in _FRACTION.findall(tail))
 
 
+def _check_line(raw: str) -> re.Match[str] | None:
+    if raw.startswith(("    ", "\t")):
+        return None
+    return _CHECK.match(unicodedata.normalize("NFKC", " ".join(raw.split())))
+
+
 def _check_lines(own: str) -> tuple[dict[int, tuple[Status, str]], set[int]]:
     worst = {"fail": 0, "cannot": 1, "pass": 2}
     lines: dict[int, tuple[Status, str]] = {}
     repeated: set[int] = set()
     for raw in own.split("\n"):
-        line = unicodedata.normalize("NFKC", " ".join(raw.split()))
-        found = None if raw.startswith(("    ", "\t")) else _CHECK.match(line)
+        found = _check_line(raw)
         if not found:
             continue
         number = int(found["n"])
         evidence = next((e for e in found.group("evidence", "dashed", "long", "round") if e), "").strip(" *_")
         status = STATUS_OF[found["word"].casefold()]
-        if status == "pass":
+        if status == "pass" and set(found["icon"]) & set(_BAD):
+            status = "fail"
+        elif status == "pass":
             status = (
                 "cannot"
                 if _UNSEEN.match(evidence)

@@ -30,6 +30,7 @@ ACHIEVED = [
     "결론: 달성됨\n1. 충족: 실행함\n2. 통과: 확인함",
     f"## Conclusion\nachieved\n\n## Checks\n- 1. **pass**: x\n- **2.** pass - y\n\n```\n{TWO}\n```",
     "\ufeff## Conclusion\r\nachieved\r\n\r\n1. PASS: x\r\n2. Pass: y\r\n",
+    "## Conclusion\nachieved\n\n1. ✅ pass: x\n2. ✔️ **pass**: y",
     "## Conclusion\nachieved\n\n2. pass: order does not matter\n1. pass (seen)",
 ]
 
@@ -97,6 +98,7 @@ NEVER = [
     "## Conclusion\nachieved\n0. pass: x\n1. pass: x\n2. pass: y",
     "## Conclusion\nachieved\n1. pass: x\n2. fail: y",
     "## Conclusion\nachieved\n1. pass: x\n2. partially: y",
+    "## Conclusion\nachieved\n1. pass: x\n2. ❌ pass: y",
     "## Conclusion\nachieved\n1. pass: x\n2. pass | fail | cannot: evidence",
     "## Conclusion\nachieved\n1. pass: x\n2. pass-through is documented",
     "## Conclusion\nachieved\n1. pass: x\n2. passable: y",
@@ -210,7 +212,11 @@ def test_what_is_missing_names_the_checks_and_what_the_judge_wrote() -> None:
     assert verdict.checks == {1: ("pass", "x"), 2: ("fail", "no output")}
     assert "2. fail (has --help): no output" in verdict.missing
     assert "The --help text." in verdict.missing
-    assert "runs" not in verdict.missing
+    assert "runs" not in verdict.missing and "pass" not in verdict.missing
+
+
+def test_check_lines_are_no_part_of_the_reason() -> None:
+    assert Verdict.parse(ACHIEVED[0], checks=2).reason == "Everything holds."
 
 
 def test_missing_lines_are_named() -> None:
