@@ -12,10 +12,10 @@ from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions, HookMatcher
 
 from flower.agents.access import Access
 from flower.agents.hooks.news import News, prompt_hook
-from flower.agents.hooks.post_tool import post_tool_hook
+from flower.agents.hooks.post_tool import failed_tool_hook, post_tool_hook
 from flower.agents.hooks.pre_tool import pre_tool_hook
 from flower.agents.hooks.safety import permission_callback
-from flower.agents.spec import AgentSpec, CompactPolicy
+from flower.agents.spec import AgentSpec, CompactPolicy, PermissionMode
 
 PLUGIN_DIR = Path(__file__).parent / "plugin"
 MAX_BUFFER_BYTES = 64 << 20
@@ -31,9 +31,15 @@ STANDARD_ENV: Mapping[str, str] = {
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     # Its ten retries are three minutes of silence; flower waits and resumes by itself.
     "CLAUDE_CODE_MAX_RETRIES": "2",
-    # Exported in a shell it would switch off the recording of the session.
+}
+
+RECORDING_ENV: Mapping[str, str] = {
+    # Exported in a shell or set in a `.env` it would switch off the recording of the session.
     "CLAUDE_CODE_SKIP_PROMPT_HISTORY": "",
 }
+
+BUILTIN_AGENTS = ("claude", "Explore", "general-purpose", "Plan", "statusline-setup")
+"""Agent types of the CLI's own: left out of what the model is told. A hook refuses them, these and others."""
 
 _TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_*.-]*")
 
@@ -93,7 +99,7 @@ def build_options(
         store: the SDK session store that mirrors the transcript; entries are flushed at once.
         cli_path: the executable to start; ``None`` is the bundled CLI itself.
         env: the runtime's variables (CLAUDE_CONFIG_DIR, CLAUDE_CODE_TMPDIR, the supervisor's). They win over
-            flower's defaults and the spec's own over them.
+            the spec's own, which win over flower's defaults.
         portable: read no settings of the machine or the project; ``False`` reads the project's ``.claude/``.
         stderr: called with each line the CLI writes to stderr.
 
@@ -103,7 +109,13 @@ def build_options(
     return ClaudeAgentOptions(
         cwd=str(cwd),
         cli_path=cli_path,
-        env={**STANDARD_ENV, **(spec.compact or CompactPolicy()).env(), **(env or {}), **spec.env},
+        env={
+            **STANDARD_ENV,
+            **(spec.compact or CompactPolicy()).env(),
+            **spec.env,
+            **(env or {}),
+            **RECORDING_ENV,
+        },
         session_id=session.new_id,
         resume=session.resume,
         fork_session=session.fork,
@@ -111,6 +123,9 @@ def build_options(
         session_store=store,
         session_store_flush="eager",
         max_buffer_size=MAX_BUFFER_BYTES,
+        # Otherwise `@path` in a prompt reads a file past all hooks, and a prompt that begins with `/` is a
+        # command of the CLI's that the model never sees.
+        verbatim_prompts=True,
         # Without a snapshot the prompt is built from what is passed here, also on resume.
         system_prompt={
             "type": "preset",
@@ -121,11 +136,11 @@ def build_options(
         setting_sources=[] if portable else ["project"],
         plugins=[{"type": "local", "path": str(PLUGIN_DIR)}],
         tools=tools_of(spec),
-        disallowed_tools=list(spec.disallowed_tools),
+        disallowed_tools=[*spec.disallowed_tools, *_unlisted_agents(spec)],
         agents={name: _definition(sub) for name, sub in spec.agents.items()} or None,
         mcp_servers=_servers(spec, access),
         strict_mcp_config=portable,
-        permission_mode=spec.permission_mode,
+        permission_mode=cli_mode(spec),
         can_use_tool=permission_callback(spec, access),
         hooks=cast(Any, _hooks(spec, access, session)),
         model=spec.model,
@@ -143,6 +158,15 @@ def system_append(spec: AgentSpec, access: Access) -> str:
     if spec.workbench and access.workbench:
         parts.append(access.workbench.rules().strip())
     return "\n\n".join(p for p in parts if p)
+
+
+def cli_mode(spec: AgentSpec) -> PermissionMode:
+    """The permission mode the CLI itself is given.
+
+    ``bypassPermissions`` is done by the hooks and the permission callback: with the CLI's own it refuses to
+    start as root.
+    """
+    return "default" if spec.permission_mode == "bypassPermissions" else spec.permission_mode
 
 
 def tools_of(spec: AgentSpec) -> list[str]:
@@ -163,6 +187,10 @@ def tools_of(spec: AgentSpec) -> list[str]:
             f"allowed_tools: {odd[0]!r} is not a tool's name; rules in parentheses are not supported"
         )
     return sorted(n for n in names if not n.startswith("mcp__") and n not in spec.disallowed_tools)
+
+
+def _unlisted_agents(spec: AgentSpec) -> list[str]:
+    return [f"Agent({name})" for name in BUILTIN_AGENTS if name not in spec.agents] if spec.agents else []
 
 
 def _definition(sub: AgentSpec) -> AgentDefinition:
@@ -190,6 +218,7 @@ def _hooks(spec: AgentSpec, access: Access, session: SessionArgs) -> dict[str, l
     hooks = {
         "PreToolUse": [_blocking(pre_tool_hook(spec, access))],
         "PostToolUse": [_blocking(post_tool_hook(spec, access))],
+        "PostToolUseFailure": [_blocking(failed_tool_hook(spec, access))],
     }
     if spec.workbench and access.workbench:
         hooks["UserPromptSubmit"] = [_blocking(prompt_hook(_news(access, session)))]

@@ -16,7 +16,7 @@ from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, HookMatcher, R
 
 from flower.agents import roles
 from flower.agents.access import Access
-from flower.agents.channel import HumanChannel
+from flower.agents.channel import HumanChannel, Question
 from flower.agents.options import SessionArgs, build_options
 from flower.agents.spec import AgentSpec
 from flower.agents.workbench import Workbench, isolated_root
@@ -203,7 +203,7 @@ def test_builtin_agent_types_are_refused(kind: str, tmp_path: Path) -> None:
 def test_a_hook_that_raises_stops_the_tool(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
 
-    async def broken(_data: Any, _id: Any, _context: Any) -> dict[str, Any]:
+    async def broken(_data: Any, _id: Any, _context: Any) -> Any:
         raise RuntimeError("the guard itself fell over")
 
     spec = AgentSpec("hands", allowed_tools=["Write"], hooks={"PreToolUse": [HookMatcher(hooks=[broken])]})
@@ -215,7 +215,7 @@ def test_our_own_hook_that_raises_stops_the_tool(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     spec = AgentSpec("hands", allowed_tools=["Write"])
     # Broken from outside: a whitelist that cannot be searched raises in the middle of the hook.
-    spec.disallowed_tools = Unsearchable()  # type: ignore[assignment]
+    spec.disallowed_tools = Unsearchable()
     stage.play(spec, use("Write", file_path=str(stage.workspace / "made.txt"), content="x"))
     assert not (stage.workspace / "made.txt").exists()
 
@@ -415,7 +415,12 @@ def test_recording_goes_on_whatever_the_shell_exports(
 def test_asking_the_person_and_words_said_meanwhile(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     channel = HumanChannel(log_path=tmp_path / "log.md")
-    channel.on_question = lambda q: (channel.say("also in blue"), channel.answer(q.id, "2"))[0]
+
+    def person(question: Question) -> None:
+        channel.say("also in blue")
+        channel.answer(question.id, "2")
+
+    channel.on_question = person
     stage.access.channel = channel
     seen = stage.play(
         roles.clarify(),
@@ -428,3 +433,53 @@ def test_asking_the_person_and_words_said_meanwhile(tmp_path: Path) -> None:
     assert str(seen.requests[1].messages).count("also in blue") == 1, "told at the next checkpoint"
     assert seen.results[2] == "Nothing new from the person."
     assert HumanChannel(log_path=tmp_path / "log.md").answered("Which colour?") == "green"
+
+
+def test_words_said_meanwhile_reach_the_model_after_a_failed_call_too(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.access.channel = channel = HumanChannel()
+    channel.say("also in blue")
+    seen = stage.play(roles.coordinator(), use("Bash", command="ls missing-file"))
+    assert "also in blue" in str(seen.requests[1].messages)
+
+
+def test_a_prompt_is_text_and_nothing_else(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    seen = stage.play(AgentSpec("x"), prompt="/help me with @runs/manifest.json")
+    assert seen.requests[0].last_user_text.endswith("/help me with @runs/manifest.json")
+    assert SECRET not in str(seen.requests[0].body)
+
+
+def test_the_model_is_told_of_its_own_agents_only(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    seen = stage.play(roles.coordinator())
+    told = str(seen.requests[0].body)
+    assert "- worker: Does one piece" in told
+    assert "- general-purpose:" not in told and "- Explore:" not in told
+
+
+def test_bypassing_permissions_works_for_root_and_past_safety_checks(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    spec = AgentSpec("x", allowed_tools=["Write"], permission_mode="bypassPermissions")
+    outside = tmp_path / "outside.txt"
+    stage.play(
+        spec,
+        use("Write", file_path=str(stage.workspace / ".npmrc"), content="x"),
+        use("Write", file_path=str(outside), content="x"),
+        use("Write", file_path=str(stage.run_dir / "manifest.json"), content="x"),
+    )
+    assert (stage.workspace / ".npmrc").exists() and outside.exists()
+    assert (stage.run_dir / "manifest.json").read_text() == SECRET
+
+
+def test_the_system_prompt_stays_while_repository_and_workbench_change(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, workbench=True)
+    git = ["git", "-C", str(stage.workspace), "-c", "user.name=n", "-c", "user.email=e@x"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    session = str(uuid.uuid4())
+    first = stage.play(roles.coordinator(), session=SessionArgs(new_id=session))
+    subprocess.run([*git, "add", "data.json"], check=True)
+    subprocess.run([*git, "commit", "-qm", "later"], check=True)
+    again = stage.play(roles.coordinator(), session=SessionArgs(resume=session), prompt="on")
+    one, two = first.requests[-1].body, again.requests[-1].body
+    assert one["system"] == two["system"] and one["tools"] == two["tools"]

@@ -12,13 +12,21 @@ from hypothesis import strategies as st
 
 from flower.agents import roles
 from flower.agents.access import Access
-from flower.agents.hooks import delegate_guard, foreground, isolate_guard, pre_tool_hook, whitelist_guard
+from flower.agents.hooks import (
+    delegate_guard,
+    foreground,
+    guards,
+    isolate_guard,
+    pre_tool_hook,
+    whitelist_guard,
+)
 from flower.agents.hooks.books import books_guard, search_around
 from flower.agents.hooks.call import Call
 from flower.agents.hooks.guards import listed
 from flower.agents.hooks.safety import unattended
 from flower.agents.spec import AgentSpec
 from flower.agents.workbench import Workbench
+from flower.transcript import expire
 from flower.transcript.shell import is_ephemeral
 
 HERE = Path("/w")
@@ -39,8 +47,11 @@ def decide(spec: AgentSpec, access: Access, one: Call) -> dict[str, Any]:
     }
     if one.agent_id:
         data |= {"agent_id": one.agent_id, "agent_type": one.agent_type}
-    answer = asyncio.run(pre_tool_hook(spec, access)(data, "t", None))
-    out: dict[str, Any] = answer["hookSpecificOutput"]
+
+    async def answer() -> dict[str, Any]:
+        return await pre_tool_hook(spec, access)(data, "t", None)
+
+    out: dict[str, Any] = asyncio.run(answer())["hookSpecificOutput"]
     return out
 
 
@@ -56,43 +67,10 @@ def test_a_whitelist_binds_the_main_thread_only() -> None:
     assert guard(call("Write", agent="a1")) is None
 
 
+WORDS = "git status push ls -la cat a.txt ; && | > >/dev/null 2>&1 $(ls) rm sed -i find . -delete sort -o & xargs env"
 COMMANDS = st.one_of(
     st.text(max_size=40),
-    st.lists(
-        st.sampled_from(
-            [
-                "git",
-                "status",
-                "push",
-                "ls",
-                "-la",
-                "cat",
-                "a.txt",
-                ";",
-                "&&",
-                "|",
-                ">",
-                ">/dev/null",
-                "2>&1",
-                "$(ls)",
-                "rm",
-                "sed",
-                "-i",
-                "find",
-                ".",
-                "-delete",
-                "sort",
-                "-o",
-                "\n",
-                "&",
-                "xargs",
-                "env",
-                "'x'",
-                "tee",
-            ]
-        ),
-        max_size=7,
-    ).map(" ".join),
+    st.lists(st.sampled_from([*WORDS.split(), "\n", "'x'"]), max_size=7).map(" ".join),
 )
 
 
@@ -103,10 +81,7 @@ def test_a_glance_is_exactly_what_expires(command: str) -> None:
 
 
 def test_guard_and_expiry_share_one_function() -> None:
-    from flower.agents.hooks import guards
-    from flower.transcript import expire
-
-    assert guards.is_ephemeral is expire.is_ephemeral
+    assert vars(guards)["is_ephemeral"] is vars(expire)["is_ephemeral"] is is_ephemeral
 
 
 def test_without_glances_no_command_passes() -> None:
@@ -153,6 +128,16 @@ def test_edits_outside_get_a_second_look(tmp_path: Path) -> None:
     )
     assert unattended(call("Edit", workspace, file_path="sub/.git/config"), access)
     assert unattended(call("Bash", workspace, command="rm -rf *"), access)
+
+
+def test_bypassing_permissions_skips_the_second_look_only(tmp_path: Path) -> None:
+    spec = AgentSpec("x", allowed_tools=["Write"], permission_mode="bypassPermissions")
+    access = Access(tmp_path / "w", tmp_path / "w" / "runs")
+    outside = call("Write", tmp_path / "w", file_path="../elsewhere.txt")
+    assert decide(spec, access, outside)["permissionDecision"] == "allow"
+    books = call("Write", tmp_path / "w", file_path="runs/sessions.db")
+    assert decide(spec, access, books)["permissionDecision"] == "deny"
+    assert decide(spec, access, call("Bash", tmp_path / "w", command="ls"))["permissionDecision"] == "deny"
 
 
 def test_nothing_runs_in_the_background() -> None:
@@ -230,5 +215,9 @@ def test_a_search_around_the_books_excludes_them(places: Access) -> None:
 
 def test_a_hook_without_what_it_needs_raises(tmp_path: Path) -> None:
     hook = pre_tool_hook(roles.judge(), Access(tmp_path, tmp_path / "runs"))
+
+    async def ask() -> dict[str, Any]:
+        return await hook({"tool_input": {}}, None, None)
+
     with pytest.raises(KeyError):
-        asyncio.run(hook({"tool_input": {}}, None, None))
+        asyncio.run(ask())

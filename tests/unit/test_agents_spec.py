@@ -78,6 +78,7 @@ def test_settings_of_the_machine_stay_out(tmp_path: Path) -> None:
     made = options(AgentSpec("x"), tmp_path)
     assert made.setting_sources == [] and made.strict_mcp_config
     assert options(AgentSpec("x"), tmp_path, portable=False).setting_sources == ["project"]
+    assert options(AgentSpec("x", permission_mode="plan"), tmp_path).permission_mode == "plan"
     assert made.permission_mode == "default" and made.max_buffer_size == 64 << 20
     assert made.session_store_flush == "eager"
     assert all(m.on_failure == "block" for matchers in made.hooks.values() for m in matchers)
@@ -85,13 +86,14 @@ def test_settings_of_the_machine_stay_out(tmp_path: Path) -> None:
 
 
 def test_who_wins_in_the_environment(tmp_path: Path) -> None:
-    spec = AgentSpec("x", env={"A": "spec"}, compact=CompactPolicy("off"))
+    mine = {"A": "spec", "CLAUDE_CODE_MAX_RETRIES": "5", "CLAUDE_CODE_SKIP_PROMPT_HISTORY": "1"}
+    spec = AgentSpec("x", env=mine, compact=CompactPolicy("off"))
     env = options(spec, tmp_path, env={"A": "runtime", "CLAUDE_CONFIG_DIR": "c", "DISABLE_COMPACT": ""}).env
-    assert env["A"] == "spec" and env["CLAUDE_CONFIG_DIR"] == "c"
+    assert env["A"] == "runtime" and env["CLAUDE_CONFIG_DIR"] == "c"
     assert env["DISABLE_COMPACT"] == "", "the runtime's word comes after the policy's"
     assert env["CLAUDE_CODE_SKIP_PROMPT_HISTORY"] == ""
     assert env["CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"] == "1"
-    assert env["CLAUDE_CODE_MAX_RETRIES"] == "2"
+    assert env["CLAUDE_CODE_MAX_RETRIES"] == "5", "a spec may ask for more"
 
 
 def test_the_system_prompt_keeps_its_bytes_while_the_workbench_fills(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ def guards_of(spec: AgentSpec, access: Access) -> list[Guard]:
 def pre_tool_hook(spec: AgentSpec, access: Access) -> Hook:
     """All guards and rewrites of a spec as one hook. What it approves runs without any other permission."""
     guards = guards_of(spec, access)
+    bypass = spec.permission_mode == "bypassPermissions"
     rewrites: list[Rewrite] = [foreground, isolate_guard(access.isolate), search_around(access)]
 
     async def hook(data: Any, _tool_use_id: str | None, _context: Any) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def pre_tool_hook(spec: AgentSpec, access: Access) -> Hook:
         for guard in guards:
             if reason := guard(call):
                 return deny(reason)
-        if outside := _edit_outside(call, access):
+        if not bypass and (outside := _edit_outside(call, access)):
             return ask(outside)
         changes: dict[str, Any] = {}
         for rewrite in rewrites:
@@ -61,7 +62,7 @@ def pre_tool_hook(spec: AgentSpec, access: Access) -> Hook:
 
 def _edit_outside(call: Call, access: Access) -> str | None:
     """Why an edit needs a second look: it leaves the workspace. The permission callback decides."""
-    if call.tool not in EDIT_TOOLS or call.mode == "bypassPermissions":
+    if call.tool not in EDIT_TOOLS:
         return None
     places = [access.workspace, call.cwd.resolve(), *([access.workbench.root] if access.workbench else [])]
     outside = next((p for p in call.paths() if not any(inside(p, place) for place in places)), None)

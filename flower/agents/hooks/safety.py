@@ -47,6 +47,8 @@ def permission_callback(spec: AgentSpec, access: Access) -> CanUseTool:
         call = Call(tool, tool_input, access.workspace, agent_id=context.agent_id or "")
         if not _hands_on(call, spec):
             return PermissionResultDeny(message=f"{tool} is not for this role.")
+        if spec.permission_mode == "bypassPermissions":
+            return PermissionResultAllow(updated_input=tool_input)
         why = context.decision_reason or context.blocked_path or ""
         what = call.command or ", ".join(map(str, call.paths()))
         if access.ask_person:
