@@ -9,7 +9,7 @@ import asyncio
 import itertools
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -221,7 +221,10 @@ class HumanChannel:
             if outcome.state == "answered":
                 # On disk before the model can see it: a kill after this line does not ask again.
                 self._log.append(question.text, question.options, question.why, outcome.state, outcome.answer)
-        question.outcome.set_result(outcome)
+        try:
+            question.outcome.set_result(outcome)
+        except InvalidStateError:
+            return False  # Timed out or interrupted in this very moment; the log still has the answer.
         return True
 
     def _closed(self, question: Question, outcome: Outcome) -> Outcome:

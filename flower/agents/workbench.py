@@ -45,6 +45,7 @@ class Workbench:
         self.workspace = Path(workspace).resolve()
         self.root = Path(root).resolve()
         self.problem = ""
+        self._indexed: Snapshot | None = None
 
     @property
     def scripts(self) -> Path:
@@ -107,19 +108,25 @@ class Workbench:
         return "\n".join(lines).strip()
 
     def refresh(self) -> None:
-        """Write INDEX.md anew if it would change."""
+        """Write INDEX.md anew if anything on the workbench changed since this object last did."""
+        now = self.snapshot()
+        if now == self._indexed and self.index.is_file():
+            return  # After every command of every agent: looking at sizes and times has to be enough.
         text = f"# {self.shown_root}\n\n{self.listing() or 'Nothing yet.'}\n"
         data = text.encode("utf-8", "replace")
         try:
-            if self.index.is_file() and self.index.read_bytes() == data:
-                return
-            # Beside it and renamed: several agents refresh at once, a reader never sees half an index.
-            temporary = self.root / f".{INDEX_NAME}.{os.getpid()}"
-            temporary.write_bytes(data)
-            os.replace(temporary, self.index)
+            if not self.index.is_file() or self.index.read_bytes() != data:
+                self._replace_index(data)
+            self._indexed = now
         except OSError as error:
             # The index is derived; the run goes on with the files themselves.
             self.problem = f"{self.index}: {error.strerror or error}"
+
+    def _replace_index(self, data: bytes) -> None:
+        # Beside it and renamed: several agents refresh at once, a reader never sees half an index.
+        temporary = self.root / f".{INDEX_NAME}.{os.getpid()}"
+        temporary.write_bytes(data)
+        os.replace(temporary, self.index)
 
     def snapshot(self) -> Snapshot:
         """What is there now, to compare with later."""

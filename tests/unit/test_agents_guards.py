@@ -67,7 +67,9 @@ def test_a_whitelist_binds_the_main_thread_only() -> None:
     assert guard(call("Write", agent="a1")) is None
 
 
-WORDS = "git status push ls -la cat a.txt ; && | > >/dev/null 2>&1 $(ls) rm sed -i find . -delete sort -o & xargs env"
+WORDS = (
+    "git status push ls -la cat a.txt ; && | > >/dev/null 2>&1 $(ls) rm sed -i find . -delete sort -o & env"
+)
 COMMANDS = st.one_of(
     st.text(max_size=40),
     st.lists(st.sampled_from([*WORDS.split(), "\n", "'x'"]), max_size=7).map(" ".join),

@@ -92,6 +92,14 @@ def test_an_unchanged_index_is_not_written_again(bench: Workbench) -> None:
     assert (bench.index.stat().st_mtime_ns, bench.index.stat().st_ino) == (before, inode)
 
 
+def test_a_lost_index_comes_back(bench: Workbench) -> None:
+    (bench.notes / "a.md").write_text("# A\n")
+    bench.refresh()
+    bench.index.unlink()
+    bench.refresh()
+    assert "a.md" in bench.index.read_text()
+
+
 def test_the_first_message_brings_what_is_there(bench: Workbench) -> None:
     assert first_message("do it", bench) == "do it"
     (bench.notes / "a.md").write_text("# A\n")
