@@ -27,11 +27,11 @@ SAFE_WAL = (3, 51, 3)
 BUSY_NOTICE_S = 10.0
 """Seconds of waiting for another process before the person is told; told again after six times as long."""
 
-_SCHEMA_CHECK = (
-    "SELECT store_key, seq, uid, payload FROM entries LIMIT 0",
-    "SELECT store_key, mtime, next_seq FROM meta LIMIT 0",
-    "SELECT project_key, session_id, mtime, data FROM summaries LIMIT 0",
-)
+_COLUMNS = {
+    "entries": "store_key, seq, uid, payload",
+    "meta": "store_key, mtime, next_seq",
+    "summaries": "project_key, session_id, mtime, data",
+}
 
 
 class Patience:
@@ -57,7 +57,8 @@ class Patience:
                 ).format(path=self._path, seconds=waited)
             )
             self._tell_at = now + 6 * BUSY_NOTICE_S
-        return not self.closing.wait(min(0.001 * 2**tries, 0.05) if tries < 10 else 0.05)
+        # Short at first: a commit takes a millisecond, and SQLite does not queue those who wait.
+        return not self.closing.wait(0.002 if now - self._began < 1 else 0.02)
 
 
 @contextmanager
@@ -94,6 +95,7 @@ def open_database(path: Path, *, patience: Patience, vfs: str | None = None) -> 
         try:
             connection.set_busy_handler(patience)
             _refuse_newer(connection, path)
+            _check_schema(connection, path, missing_is_fine=True)
             _choose_journal(connection, path)
             connection.execute("PRAGMA synchronous = FULL")
             migrate(connection)
@@ -125,10 +127,11 @@ def _refuse_newer(connection: apsw.Connection, path: Path) -> None:
         )
 
 
-def _check_schema(connection: apsw.Connection, path: Path) -> None:
+def _check_schema(connection: apsw.Connection, path: Path, *, missing_is_fine: bool = False) -> None:
     try:
-        for query in _SCHEMA_CHECK:
-            connection.execute(query).fetchall()
+        for table, columns in _COLUMNS.items():
+            if not missing_is_fine or connection.table_exists(None, table):
+                connection.execute(f"SELECT {columns} FROM {table} LIMIT 0").fetchall()
     except apsw.SQLError as error:
         raise BooksDamaged(
             _("{path} is not a database of flower's ({reason}); it was left as it is.").format(
@@ -156,9 +159,8 @@ def open_to_look(path: Path) -> tuple[apsw.Connection, Path | None]:
             connection, scratch = _read_beside(path)
         try:
             _refuse_newer(connection, path)
-            if connection.table_exists(None, "entries"):
-                _check_schema(connection, path)
-            else:  # A file nobody has written to yet: look at an empty one.
+            _check_schema(connection, path, missing_is_fine=True)
+            if not connection.table_exists(None, "entries"):  # A file nobody has written to yet: look at an empty one.
                 connection.close(True)
                 connection = apsw.Connection(":memory:")
                 migrate(connection)
