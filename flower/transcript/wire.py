@@ -315,7 +315,6 @@ def _check_results(turns: Sequence[_Turn]) -> Iterator[Problem]:
             elif ident in seen:
                 yield Problem("duplicate_result", f"{where}: {refusals.TWO_RESULTS.format(id=ident)}")
             seen.add(ident)
-        uses = set()
 
 
 def _check_thinking(turns: Sequence[_Turn], known: KnownThinking | None) -> Iterator[Problem]:
@@ -330,7 +329,7 @@ def _check_thinking(turns: Sequence[_Turn], known: KnownThinking | None) -> Iter
                 yield Problem("thinking_modified", f"{where}: {refusals.MODIFIED}")
             else:
                 yield Problem("signature", f"{where}: Invalid `signature` in `thinking` block")
-    if latest is not None and latest == len(turns) - 2:
+    if latest is not None:
         yield from _check_leading(turns[latest], known)
 
 

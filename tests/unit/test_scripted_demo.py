@@ -118,11 +118,12 @@ def test_the_clarifier_asks_once_and_the_answer_shapes_everything(
     assert ("<!DOCTYPE html>" in script.input["content"]) is page
 
 
-def test_a_question_cut_off_by_a_kill_is_asked_again_and_an_answered_one_is_not() -> None:
+@pytest.mark.parametrize("errors", [True, False])
+def test_a_question_cut_off_by_a_kill_is_asked_again_and_an_answered_one_is_not(errors: bool) -> None:
     talk = Conversation("clarify")
     talk.say(REQUEST)
     [again] = calls(
-        talk.results("[Tool call interrupted: outcome unknown]", errors=True, then=CLARIFY_RESUME)
+        talk.results("[Tool call interrupted: outcome unknown]", errors=errors, then=CLARIFY_RESUME)
     )
     assert again.name == ASK
     talk.results(f"The person answered: {FRAGMENT}")
@@ -290,6 +291,22 @@ def test_a_judge_that_could_read_nothing_rejects_and_one_that_may_run_believes_t
     assert [c.name for c in calls(talk.say(prompt))] == ["Read", "Read", "Bash"]
     said = text(talk.results(numbered(SOUND), numbered(product.SAMPLE_TEXT), "command failed"))
     assert not Verdict.parse(said, 3).achieved
+
+
+def test_a_judge_that_may_run_passes_what_it_saw_running(tmp_path: Path) -> None:
+    talk = Conversation("judge", tools=("Read", "Bash"))
+    talk.say(rules.text("judge_goal").replace("{goal}", verdict.goal(page=True)))
+    html = convert(tmp_path, SOUND, product.SAMPLE_TEXT)
+    said = text(talk.results(numbered(SOUND), numbered(product.SAMPLE_TEXT), html))
+    assert Verdict.parse(said, 3).achieved
+
+
+def test_an_old_output_does_not_hide_a_broken_program_nor_an_empty_sample_a_missing_one(
+    tmp_path: Path,
+) -> None:
+    html = convert(tmp_path, SOUND, product.SAMPLE_TEXT)
+    assert failing(judged(tmp_path, FLAWED, html=html)) == [2]
+    assert failing(judged(tmp_path, SOUND, markdown="", html=html)) == [1, 2, 3]
 
 
 def test_a_check_the_judge_does_not_know_cannot_be_passed(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_messages_of_any_shape_get_an_answer(messages: Json) -> None:
 
 def test_thinking_the_endpoint_made_must_come_back() -> None:
     reply = Reply("I run it", blocks=[Thinking("hm"), ToolUse("Bash", {"command": "ls"}, id="toolu_1")])
-    with ScriptedEndpoint([Rule("go", reply), Rule(after="Bash", reply="done")]) as endpoint:
+    with ScriptedEndpoint([Rule(after="Bash", reply="done"), Rule("go", reply)]) as endpoint:
         content = json.loads(send(endpoint, ask("go"))[2])["content"]
         assert [b["type"] for b in content] == ["thinking", "text", "tool_use"]
         body = ask("go")
