@@ -82,9 +82,11 @@ def relink(records: Sequence[Record]) -> None:
 
 def _living(uuid: str | None, up: dict[str, str | None]) -> str | None:
     passed: list[str] = []
-    while uuid in up:
+    while uuid is not None and uuid in up:
         passed.append(uuid)
-        uuid, up[uuid] = up[uuid], None  # cut while walking: a circle of dropped entries ends
+        parent = up[uuid]
+        up[uuid] = None  # cut while walking: a circle of dropped entries ends
+        uuid = parent
     for dead in passed:
         up[dead] = uuid  # the next one takes one step
     return uuid

@@ -57,7 +57,7 @@ class Answer:
     @property
     def settled(self) -> bool:
         """A result that stands for itself: the tool ran to its end."""
-        return self.editable and not (self.denied or self.interrupted)
+        return self.editable and self.record.look.toolDenialKind is None and not self.interrupted
 
     @property
     def editable(self) -> bool:

@@ -190,6 +190,7 @@ def _result_for(record: Record, idents: list[str], text: str, session_id: str) -
     new["message"] = {"role": "user", "content": results}
     new["uuid"] = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{session_id}/{record.uuid}"))
     new["sourceToolAssistantUUID"] = record.uuid
+    new["toolDenialKind"] = "interrupted"  # as the CLI marks the results it makes up itself
     made = Record.of_entry(new)
     made.inserted = True
     return made

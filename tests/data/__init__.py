@@ -1,0 +1,1 @@
+"""Transcripts for tests: recorded ones, and a builder of more."""
