@@ -107,8 +107,8 @@ def starter_flow(
     """``确认需求`` → ``设定目标`` → ``干活``, continuing what an earlier run in the workspace began.
 
     What is frozen is skipped and still found in the context. In a directory with a brief, ``ask`` is an
-    addition: it goes into the brief, to the work step, and the goal is derived again. Without ``ask`` the work
-    is carried on.
+    addition: it goes into the brief and to the work step, and the goal is derived again. Without ``ask`` the
+    work is carried on.
 
     Args:
         ask: what the person wants, or adds; ``None`` or blank = carry on.

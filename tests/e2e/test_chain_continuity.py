@@ -18,7 +18,7 @@ from flower.testing import Reply, ScriptedEndpoint
 from flower.workflow.step import Step
 from flower.workflow.workflow import Workflow
 from tests.e2e.chain_model import NOT_YET, Chain, Model
-from tests.e2e.harness import wait_for
+from tests.e2e.harness import Place, wait_for
 
 
 def lineage(chain: Chain) -> dict:
@@ -62,9 +62,7 @@ def test_words_taken_down_by_a_run_that_ended_too_early_are_heard_by_the_next(tm
     chain = Chain(tmp_path)
     chain.run(Model(verdicts=(NOT_YET,)), "say hello", rounds=1)
     ended = chain.run(Model(goals=("no list",)), "and also wave")
-    assert ended.ctx["_failed_at"] == "设定目标" and "no numbered checks" in ended.ctx["_why"].replace(
-        "statement", "numbered checks"
-    )
+    assert ended.ctx["_failed_at"] == "设定目标" and "no usable goal" in ended.ctx["_why"]
     model = Model()
     ran = chain.run(model)
     assert ran.rows == ["设定目标", "干活", "干活·判定#1"]
@@ -84,7 +82,9 @@ from flower.runtime.runtime import Runtime
 from flower.workflow.starter import starter_flow
 import asyncio, sys
 chain = Chain(Path(sys.argv[1]))
-channel = chain.channel(timeout_s=60, on_question=lambda q: threading.Timer(0.05, channel.answer, (q.id, "blue")).start())
+def answer(question):
+    threading.Timer(0.05, channel.answer, (question.id, "blue")).start()
+channel = chain.channel(timeout_s=60, on_question=answer)
 runtime = Runtime(workspace=chain.workspace, run_dir=chain.run_dir, channel=channel, resilience=False)
 asyncio.run(starter_flow("say hello", channel=channel, workspace=chain.workspace).run(runtime))
 """
@@ -135,7 +135,7 @@ def test_a_chain_whose_sessions_are_gone_starts_its_steps_afresh(tmp_path):
     model = Model()
     ran = chain.run(model)
     assert ran.rows == ["干活", "干活·判定#1"] and ran.session("干活") != first.session("干活")
-    assert model.said["doer"][0].startswith("Do this, to the end") and "It greets." in model.said["doer"][0]
+    assert "Do this, to the end" in model.said["doer"][0] and "It greets." in model.said["doer"][0]
     assert lineage(chain)["steps"]["干活"] == ran.session("干活")
 
 
@@ -222,5 +222,7 @@ def test_two_runs_at_once_one_owns_the_session(tmp_path):
             assert process.wait(60) == 0
     mine = ran.ctx["_sessions"]["A"]
     assert mine != owner and lineage(chain)["steps"] == {"A": owner} and lineage(chain)["woke"] == 3
-    assert "start" in ran.requests(mine)[-1].all_text and "slow one" not in ran.requests(mine)[-1].all_text
+    assert "start" in ran.requests(mine)[-1].all_text
+    stored = Place(tmp_path, tmp_path).entries(owner)
+    assert "slow one" in str(stored) and "beside" not in str(stored)
     assert any("in use by process" in e.text for e in ran.events if e.kind == "notice")
