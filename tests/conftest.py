@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "COVERAGE_PROCESS_START", "PYTHONPATH")
+KEPT = ("PATH", "TZ", "PYTHONPATH")
 
 
 def clean_environment(home: Path, **extra: str) -> dict[str, str]:
     """An environment that inherits nothing of the machine's but the way to its programs."""
-    env = {k: v for k, v in os.environ.items() if k in ("PATH", "TZ", "PYTHONPATH")}
+    env = {k: v for k, v in os.environ.items() if k in KEPT}
     env |= {"HOME": str(home), "LANG": "C.UTF-8", "TERM": "dumb", "FLOWER_NO_UPDATE": "1", "FLOWER_NO_PROBE": "1"}
     return env | extra
 
@@ -23,8 +23,9 @@ def empty_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     """Replaces the process environment for the length of a test; yields the test's HOME."""
     home = tmp_path_factory.mktemp("home")
     before = dict(os.environ)
+    clean = {k: v for k, v in before.items() if k.startswith("PYTEST_")} | clean_environment(home)
     os.environ.clear()
-    os.environ.update({k: v for k, v in before.items() if k.startswith("PYTEST_")} | clean_environment(home))
+    os.environ.update(clean)
     try:
         yield home
     finally:
