@@ -225,4 +225,4 @@ def test_two_runs_at_once_one_owns_the_session(tmp_path):
     assert "start" in ran.requests(mine)[-1].all_text
     stored = Place(tmp_path, tmp_path).entries(owner)
     assert "slow one" in str(stored) and "beside" not in str(stored)
-    assert any("in use by process" in e.text for e in ran.events if e.kind == "notice")
+    assert any("working on a fork" in e.text for e in ran.events if e.kind == "notice")

@@ -37,6 +37,7 @@ def test_a_named_step_is_continued_in_this_run_and_across_runs():
 def test_a_fork_branches_off_every_time():
     assert choose("B", "A", True, now={"A": "a"}) == Choice("a", fork=True)
     assert choose("B", "A", True, now={"A": "a"}, lineage={"B": "b"}) == Choice("a", fork=True)
+    assert choose("B", "A", True, now={"A": "a"}, lineage={"B": "a"}) == Choice("a", fork=True)
 
 
 @pytest.mark.parametrize("lineage", [{}, {"A": "gone"}])
