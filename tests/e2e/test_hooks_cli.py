@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 import uuid
 from collections.abc import Callable
@@ -90,7 +89,7 @@ class Stage:
                 access=self.access,
                 session=session or SessionArgs(new_id=str(uuid.uuid4())),
                 store=store,
-                env={"PATH": os.defpath, **endpoint.env(), **places},
+                env={**endpoint.env(), **places},
             )
 
         with ScriptedEndpoint(script) as endpoint:

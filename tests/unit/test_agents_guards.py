@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from flower.agents import roles
@@ -27,6 +27,7 @@ from flower.agents.hooks.safety import unattended
 from flower.agents.spec import AgentSpec
 from flower.agents.workbench import Workbench
 from flower.transcript import expire
+from flower.transcript.rewrite import Rules, rewrite_entries
 from flower.transcript.shell import is_ephemeral
 
 HERE = Path("/w")
@@ -77,9 +78,29 @@ COMMANDS = st.one_of(
 
 
 @given(COMMANDS)
+@example("git status; ls -la | head")
+@example("git push")
+@example("cat a.txt > b.txt")
 def test_a_glance_is_exactly_what_expires(command: str) -> None:
     refused = delegate_guard(allow_glance=True)(call("Bash", command=command))
-    assert (refused is None) == is_ephemeral(command)
+    assert (refused is None) == is_ephemeral(command) == expires(command)
+
+
+def expires(command: str) -> bool:
+    """Whether the result of this command, alone in a transcript and old, is taken out of it."""
+    use = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": command}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "what it said"}
+    entries: list[dict[str, Any]] = [
+        {
+            "type": "assistant",
+            "uuid": "a",
+            "parentUuid": None,
+            "message": {"role": "assistant", "content": [use]},
+        },
+        {"type": "user", "uuid": "b", "parentUuid": "a", "message": {"role": "user", "content": [result]}},
+    ]
+    rules = Rules(ephemeral=expire.EphemeralPolicy(keep_recent=0, block=1))
+    return rewrite_entries(entries, rules)[1].expired == 1
 
 
 def test_guard_and_expiry_share_one_function() -> None:
