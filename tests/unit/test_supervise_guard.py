@@ -205,8 +205,9 @@ def test_the_reader_sees_the_end_while_the_guard_still_lives(tree: Tree) -> None
     assert process.stdin and process.stdout
     process.stdin.write(b"to the CLI and back\n")
     process.stdin.close()
-    assert process.stdout.read() == b"to the CLI and back\n"  # to the end of the file, with everybody alive
-    assert process.poll() is None
+    assert process.stdout.readline() == b"to the CLI and back\n"
+    assert select.select([process.stdout], [], [], 10)[0], "no end of file"
+    assert process.stdout.read() == b"" and process.poll() is None  # the end, with everybody alive
     process.terminate()
     process.wait()
     process.stdout.close()
