@@ -106,8 +106,9 @@ class SignalWatch:
 
     def _stop(self) -> None:
         """Let everything that has arrived be heard, then no more."""
+        alive = self._thread.is_alive()  # asked first: woken, it may be gone before the question
         os.write(self._write, b"\0")
-        if self._thread.is_alive():
+        if alive:
             self._thread.join()
         else:
             self._watch()
