@@ -20,14 +20,14 @@ from tests.conftest import clean_environment
 FLOWER = [str(Path(sys.executable).with_name("flower"))]
 
 
-def wait_for(condition: Callable[[], Any], timeout: float = 30.0, what: str = "the condition") -> Any:
+def wait_for(condition: Callable[[], Any], timeout: float = 30.0, what: str | Callable[[], str] = "it") -> Any:
     """The first true value of ``condition``; an AssertionError after ``timeout`` seconds."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
         if value := condition():
             return value
         time.sleep(0.02)
-    raise AssertionError(f"{what} did not come true within {timeout} s")
+    raise AssertionError(f"{what if isinstance(what, str) else what()} did not come true within {timeout} s")
 
 
 @dataclass
