@@ -94,15 +94,21 @@ def _living(uuid: str | None, up: dict[str, str | None]) -> str | None:
 
 def _mend(records: Sequence[Record], alive: set[str | None]) -> None:
     before: dict[Any, str | None] = {}
+    passed: set[str | None] = {None}
+    forward = False
     for record in records:
         thread = record.thread
         if record.type not in _LINKED and record.parent is None:
+            passed.add(record.uuid)
             continue
         root = record.parent is None and thread in before and not starts_anew(record)
         if root or (record.parent is not None and record.parent not in alive):
             record.set_parent(before.get(thread))
         before[thread] = record.uuid
-    circular = _circular({r.uuid: r.parent for r in records if r.uuid is not None})
+        forward = forward or record.parent not in passed
+        passed.add(record.uuid)
+    # A circle needs a parent that is stored after its child.
+    circular = _circular({r.uuid: r.parent for r in records if r.uuid is not None}) if forward else None
     if circular:
         previous: str | None = None
         for record in records:

@@ -52,7 +52,7 @@ class Answer:
         if look.toolDenialKind == "user-rejected" and not isinstance(look.permissionDecision, dict):
             return True
         content = self.block.get("content")
-        return isinstance(content, str) and content.strip() in INTERRUPT_MARKS
+        return isinstance(content, str) and len(content) < 100 and content.strip() in INTERRUPT_MARKS
 
     @property
     def settled(self) -> bool:

@@ -18,21 +18,20 @@ Entry = dict[str, Any]
 Block = dict[str, Any]
 
 _LONE = re.compile("[\ud800-\udfff]")
-_SUSPECT = (b"\\ud", b"\\uD", b"\\u0000", b"\x00")
 SPEAKERS = ("user", "assistant")
 
 
-class _Message(msgspec.Struct):
+class _Message(msgspec.Struct, gc=False):
     id: Any = None
     model: Any = None
     content: Any = None
 
 
-class _Kind(msgspec.Struct):
+class _Kind(msgspec.Struct, gc=False):
     type: Any = None
 
 
-class _Look(msgspec.Struct):
+class _Look(msgspec.Struct, gc=False):
     """The values of an entry that decide what happens to it; everything else is passed over by the parser."""
 
     type: Any = None
@@ -88,6 +87,7 @@ class Record:
         "look",
         "parent",
         "protected",
+        "type",
         "uuid",
     )
 
@@ -98,6 +98,7 @@ class Record:
         self.uuid: str | None = look.uuid if isinstance(look.uuid, str) and look.uuid else None
         self.parent: str | None = look.parentUuid if isinstance(look.parentUuid, str) else None
         self.content = look.message.content if look.message is not None and look.type in SPEAKERS else None
+        self.type: str = look.type if isinstance(look.type, str) else ""
         self.protected = bool(look.isMeta or look.isCompactSummary)
         self.dropped = False
         self.inserted = False
@@ -122,7 +123,7 @@ class Record:
     @classmethod
     def of_row(cls, raw: bytes) -> Record | None:
         """A record of a row's text; None if it holds no JSON object."""
-        if any(mark in raw for mark in _SUSPECT):
+        if b"\\ud" in raw or b"\\u0000" in raw or b"\\uD" in raw or b"\x00" in raw:
             return cls._of_suspect(raw)
         try:
             return cls(_look(raw), raw=raw)
@@ -141,10 +142,6 @@ class Record:
         if record._changes is None:
             record._raw, record._entry = raw, None
         return record
-
-    @property
-    def type(self) -> str:
-        return self.look.type if isinstance(self.look.type, str) else ""
 
     @property
     def message_id(self) -> str | None:

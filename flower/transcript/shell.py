@@ -10,12 +10,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from .lexer import Refused, Word, segments
 from .shell_git import MANY_PATHS, git_only_looks
 from .shell_scripts import awk_only_looks, sed_only_looks
 
 Rule = Callable[[Sequence[str]], bool]
+
+
+@lru_cache(maxsize=4096)  # a transcript repeats its commands
+def _decide(cmd: str) -> bool:
+    try:
+        parts = segments(cmd)
+    except Refused:
+        return False
+    return bool(parts) and all(_only_looks(words) for words in parts)
 
 
 def is_ephemeral(cmd: str) -> bool:
@@ -25,11 +35,7 @@ def is_ephemeral(cmd: str) -> bool:
     Results of such commands lose their value with time and can be had again. Not text, empty text, or text
     in doubt: False.
     """
-    try:
-        parts = segments(cmd)
-    except Refused:
-        return False
-    return bool(parts) and all(_only_looks(words) for words in parts)
+    return isinstance(cmd, str) and _decide(cmd)
 
 
 def _only_looks(words: list[Word]) -> bool:
