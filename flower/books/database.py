@@ -160,7 +160,9 @@ def open_to_look(path: Path) -> tuple[apsw.Connection, Path | None]:
         try:
             _refuse_newer(connection, path)
             _check_schema(connection, path, missing_is_fine=True)
-            if not connection.table_exists(None, "entries"):  # A file nobody has written to yet: look at an empty one.
+            if not connection.table_exists(
+                None, "entries"
+            ):  # A file nobody has written to yet: look at an empty one.
                 connection.close(True)
                 connection = apsw.Connection(":memory:")
                 migrate(connection)

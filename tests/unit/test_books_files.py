@@ -19,7 +19,9 @@ from tests.faults import KINDS, Fault, faulty_files
 
 @pytest.mark.parametrize("persistent", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_failing_disk_leaves_the_old_content_or_the_new(tmp_path: Path, kind: str, persistent: bool) -> None:
+def test_a_failing_disk_leaves_the_old_content_or_the_new(
+    tmp_path: Path, kind: str, persistent: bool
+) -> None:
     path = tmp_path / "book.json"
     for n in range(1, 100):
         write_atomic(path, "old")
@@ -47,7 +49,9 @@ def test_short_writes_alone_never_fail(tmp_path: Path) -> None:
     assert fault.count > 2
 
 
-def test_a_disk_that_takes_nothing_is_an_error_not_a_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_takes_nothing_is_an_error_not_a_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(files.Ops, "write", lambda self, fd, data: 0)
     with pytest.raises(OSError):
         write_atomic(tmp_path / "book", "x")

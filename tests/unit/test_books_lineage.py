@@ -35,7 +35,13 @@ def on_disk(books: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("name", "plain"),
-    [("干活", "干活"), ("干活#retry2", "干活"), ("干活#round13", "干活"), ("干活·判定#1", None), ("a#b", "a#b")],
+    [
+        ("干活", "干活"),
+        ("干活#retry2", "干活"),
+        ("干活#round13", "干活"),
+        ("干活·判定#1", None),
+        ("a#b", "a#b"),
+    ],
 )
 def test_names_lose_how_a_step_went(name: str, plain: str | None) -> None:
     assert plain_step(name) == plain
@@ -99,7 +105,15 @@ def test_a_link_to_the_workspace_is_the_workspace(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["", '{"workspace": "/x", "woke": 3, "st', "[]", '{"woke": 1}', '{"workspace":"/x","steps":{"a":1}}', "\xff"]
+    "content",
+    [
+        "",
+        '{"workspace": "/x", "woke": 3, "st',
+        "[]",
+        '{"woke": 1}',
+        '{"workspace":"/x","steps":{"a":1}}',
+        "\xff",
+    ],
 )
 def test_a_damaged_file_is_kept_and_said(tmp_path: Path, content: str) -> None:
     (tmp_path / "lineage.json").write_bytes(content.encode("latin-1"))
@@ -111,7 +125,9 @@ def test_a_damaged_file_is_kept_and_said(tmp_path: Path, content: str) -> None:
 
 
 def test_keys_it_does_not_know_stay(tmp_path: Path) -> None:
-    (tmp_path / "lineage.json").write_text(json.dumps({"workspace": str(tmp_path), "woke": 1, "steps": {}, "x": [1]}))
+    (tmp_path / "lineage.json").write_text(
+        json.dumps({"workspace": str(tmp_path), "woke": 1, "steps": {}, "x": [1]})
+    )
     opened(tmp_path, tmp_path)[0].wake()
     assert on_disk(tmp_path) == {"workspace": str(tmp_path), "woke": 2, "steps": {}, "x": [1]}
 
@@ -166,7 +182,8 @@ def test_an_archive_cut_anywhere_is_completed_by_the_next_start(tmp_path: Path) 
         left = {p.name for p in (books / "lineage.json", *extra) if p.exists()}
         moved = {p.name for p in notes.glob("archive/*/*")}
         # All together on one side or the other, with nothing lost.
-        assert (left, moved) in [({"lineage.json", *map(lambda p: p.name, extra)}, set()), (set(), {"lineage.json", *(p.name for p in extra)})]
+        everything = {"lineage.json", *(p.name for p in extra)}
+        assert (left, moved) in [(everything, set()), (set(), everything)]
         assert again.steps == ({"a": "s1"} if left else {})
         if begun or not cut:
             assert not left

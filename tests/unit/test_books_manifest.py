@@ -27,7 +27,11 @@ def test_rows_are_added_replaced_and_kept(tmp_path: Path) -> None:
     manifest.record(StepResult(step="干活", started_at=2.0).as_row("mine"))
     rows = json.loads((tmp_path / "manifest.json").read_text())
     assert rows[:2] == foreign
-    assert [(r["run"], r.get("started_at")) for r in rows[2:]] == [("mine", 1.0), ("third", 1.0), ("mine", 2.0)]
+    assert [(r["run"], r.get("started_at")) for r in rows[2:]] == [
+        ("mine", 1.0),
+        ("third", 1.0),
+        ("mine", 2.0),
+    ]
     assert rows[2]["ok"] and rows[2]["text"] == "half \ud800" and told == []
     assert manifest.rows() == [r for r in rows if isinstance(r, dict)]
 
@@ -67,4 +71,6 @@ def test_runs_side_by_side_keep_every_row(tmp_path: Path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), f"r{i}"]) for i in range(4)]
     assert [w.wait(60) for w in writers] == [0] * 4
     rows = read_rows(tmp_path)
-    assert sorted((r["run"], r["started_at"]) for r in rows) == [(f"r{i}", n) for i in range(4) for n in range(25)]
+    assert sorted((r["run"], r["started_at"]) for r in rows) == [
+        (f"r{i}", n) for i in range(4) for n in range(25)
+    ]

@@ -38,7 +38,9 @@ def test_another_project_at_the_same_path_is_refused_and_nothing_changes(places:
     assert (runs / "project.json").read_bytes() == before and project_id(work) == other
 
 
-def test_a_fresh_checkout_takes_the_books_id_and_a_moved_one_brings_its_own(places: tuple[Path, Path]) -> None:
+def test_a_fresh_checkout_takes_the_books_id_and_a_moved_one_brings_its_own(
+    places: tuple[Path, Path],
+) -> None:
     work, runs = places
     bound = bind_project(work, runs)
     shutil.rmtree(work / ".flower")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from flower.books.lineage import Lineage
@@ -30,10 +31,15 @@ def build_seed_books(run_dir: Path, workspace: Path) -> None:
     db = sqlite3.connect(run_dir / "sessions.db")
     db.executescript("PRAGMA journal_mode=WAL;" + DDL)
     for key, uuids in ((f"{PROJECT}/{SESSION}", "ab"), (f"{PROJECT}/{SESSION}/subagents/agent-1", "x")):
-        rows = [(key, n, u, json.dumps({"type": "user", "uuid": u, "t": "干活"}, ensure_ascii=False)) for n, u in enumerate(uuids)]
-        db.executemany("INSERT INTO entries VALUES (?, ?, ?, ?)", [*rows, (key, len(rows), None, '{"type":"mode"}')])
+        said = [json.dumps({"type": "user", "uuid": u, "t": "干活"}, ensure_ascii=False) for u in uuids]
+        rows = [(key, n, u, text) for n, (u, text) in enumerate(zip(uuids, said, strict=True))]
+        db.executemany(
+            "INSERT INTO entries VALUES (?, ?, ?, ?)", [*rows, (key, len(rows), None, '{"type":"mode"}')]
+        )
         db.execute("INSERT INTO meta VALUES (?, ?, ?)", (key, 1_790_000_000_000, len(rows) + 1))
-    db.execute("INSERT INTO summaries VALUES (?, ?, ?, ?)", (PROJECT, SESSION, 1_790_000_000_000, '{"cwd": "/x"}'))
+    db.execute(
+        "INSERT INTO summaries VALUES (?, ?, ?, ?)", (PROJECT, SESSION, 1_790_000_000_000, '{"cwd": "/x"}')
+    )
     db.commit()
     db.close()
     lineage = {"workspace": str(workspace), "woke": 3, "steps": {"干活": SESSION}}
@@ -57,7 +63,8 @@ def test_they_open_and_go_on(tmp_path: Path) -> None:
     [summary] = asyncio.run(store.list_session_summaries(PROJECT))
     assert summary["data"]["cwd"] == "/x" and summary["mtime"] > 1_790_000_000_000
     store.close()
-    schema = sqlite3.connect(runs / "sessions.db").execute("SELECT name FROM sqlite_master ORDER BY name").fetchall()
+    with closing(sqlite3.connect(runs / "sessions.db")) as db:
+        schema = db.execute("SELECT name FROM sqlite_master ORDER BY name").fetchall()
     names = [n for (n,) in schema if not n.startswith("sqlite_")]
     assert names == ["entries", "entries_uid", "meta", "summaries"]
 
@@ -74,11 +81,9 @@ def test_a_new_database_has_exactly_that_schema(tmp_path: Path) -> None:
     SqliteSessionStore(tmp_path / "new.db").close()
 
     def columns(path: Path) -> list[object]:
-        db = sqlite3.connect(path)
-        tables = ("entries", "meta", "summaries")
-        return [db.execute(f"PRAGMA table_info({t})").fetchall() for t in tables] + [
-            db.execute("PRAGMA index_list(entries)").fetchall(),
-            db.execute("PRAGMA index_info(entries_uid)").fetchall(),
-        ]
+        queries = [f"PRAGMA table_info({table})" for table in ("entries", "meta", "summaries")]
+        queries += ["PRAGMA index_list(entries)", "PRAGMA index_info(entries_uid)"]
+        with closing(sqlite3.connect(path)) as db:
+            return [db.execute(query).fetchall() for query in queries]
 
     assert columns(tmp_path / "new.db") == columns(tmp_path / "old" / "sessions.db")

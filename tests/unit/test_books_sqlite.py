@@ -130,7 +130,9 @@ def test_half_surrogates_and_nul_survive_even_in_a_uuid(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.parametrize("damage", ["{half", "", "[1]", "1},{2", b"\xff\xfe{}", "null", '{"a":1},{"b":2}', "[" * 5000])
+@pytest.mark.parametrize(
+    "damage", ["{half", "", "[1]", "1},{2", b"\xff\xfe{}", "null", '{"a":1},{"b":2}', "[" * 5000]
+)
 def test_a_broken_row_costs_only_itself(tmp_path: Path, damage: Any) -> None:
     store = open_store(tmp_path)
     store.append_now(KEY, [entry(str(n), n=n) for n in range(5)])
@@ -161,7 +163,16 @@ def test_the_last_context_is_that_of_the_last_real_answer(tmp_path: Path) -> Non
     assert store.last_context("-p", "s") == 0
     store.append_now(KEY, [answer("a", input_tokens=9)])
     store.append_now(
-        KEY, [answer("b", input_tokens=1, cache_read_input_tokens=20, cache_creation_input_tokens=300, output_tokens=7)]
+        KEY,
+        [
+            answer(
+                "b",
+                input_tokens=1,
+                cache_read_input_tokens=20,
+                cache_creation_input_tokens=300,
+                output_tokens=7,
+            )
+        ],
     )
     store.append_now(KEY, [answer("c", "<synthetic>", input_tokens=5), entry("d", message={"role": "user"})])
     assert store.last_context("-p", "s") == 321
@@ -346,7 +357,10 @@ def test_another_user_can_look_where_nothing_may_be_written(tmp_path: Path, stat
         listing = {p.name: p.stat().st_mtime_ns for p in books.iterdir()}
         root = Path(__file__).parents[2]
         out = subprocess.run(
-            [sys.executable, "-c", LOOKER, str(books / "sessions.db")], cwd=root, capture_output=True, text=True
+            [sys.executable, "-c", LOOKER, str(books / "sessions.db")],
+            cwd=root,
+            capture_output=True,
+            text=True,
         )
         assert json.loads(out.stdout or "null") == ["a"], out.stderr
         assert {p.name: p.stat().st_mtime_ns for p in books.iterdir()} == listing
