@@ -14,12 +14,20 @@ KEPT = ("PATH", "TZ", "PYTHONPATH")
 def clean_environment(home: Path, **extra: str) -> dict[str, str]:
     """An environment that inherits nothing of the machine's but the way to its programs."""
     env = {k: v for k, v in os.environ.items() if k in KEPT}
-    env |= {"HOME": str(home), "LANG": "C.UTF-8", "TERM": "dumb", "FLOWER_NO_UPDATE": "1", "FLOWER_NO_PROBE": "1"}
+    env |= {
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "FLOWER_NO_UPDATE": "1",
+        "FLOWER_NO_PROBE": "1",
+    }
     return env | extra
 
 
 @pytest.fixture(autouse=True)
-def empty_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def empty_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
     """Replaces the process environment for the length of a test; yields the test's HOME."""
     home = tmp_path_factory.mktemp("home")
     before = dict(os.environ)

@@ -1,20 +1,20 @@
 """The error tree. Callers branch on classes; the command line turns each into an exit status.
 
-    FlowerError                 1
-    ├── UsageError              2   a value that cannot be
-    ├── StepFailed              1   a step ended without a result
-    ├── StepAbort               1   a gate or a workflow ends the run on purpose
-    │   └── GoalNotReached      3   rounds used up, or unreachable and nobody to ask
-    ├── BudgetSpent             4
-    ├── ConfigurationError      5   credentials, billing or configuration refused
-    │   └── CredentialsMissing  5   (also a RuntimeError)
-    ├── RunIsLive               6   refused because another run uses the books
-    ├── NetworkGaveUp          75
-    ├── HumanInterrupt        130   Ctrl-C at the prompt, or twice in a run
-    └── BooksError              1   the files in run_dir could not be read or written
-        ├── BooksDamaged        1
-        ├── BooksForeign        2   they belong to another project
-        └── BooksNewer          2   a newer flower wrote them
+FlowerError                 1
+├── UsageError              2   a value that cannot be
+├── StepFailed              1   a step ended without a result
+├── StepAbort               1   a gate or a workflow ends the run on purpose
+│   └── GoalNotReached      3   rounds used up, or unreachable and nobody to ask
+├── BudgetSpent             4
+├── ConfigurationError      5   credentials, billing or configuration refused
+│   └── CredentialsMissing  5   (also a RuntimeError)
+├── RunIsLive               6   refused because another run uses the books
+├── NetworkGaveUp          75
+├── HumanInterrupt        130   Ctrl-C at the prompt, or twice in a run
+└── BooksError              1   the files in run_dir could not be read or written
+    ├── BooksDamaged        1
+    ├── BooksForeign        2   they belong to another project
+    └── BooksNewer          2   a newer flower wrote them
 """
 
 from __future__ import annotations

@@ -55,7 +55,9 @@ class Outcome:
 class Attempt:
     """Drives one CLI process for a flight."""
 
-    def __init__(self, flight: Flight, options: ClaudeAgentOptions, mirror: Mirror, *, threshold: int = 0) -> None:
+    def __init__(
+        self, flight: Flight, options: ClaudeAgentOptions, mirror: Mirror, *, threshold: int = 0
+    ) -> None:
         self._flight = flight
         self._mirror = mirror
         self._threshold = threshold
@@ -192,7 +194,10 @@ class Attempt:
         elif self._full:
             outcome.state = "full"
         elif result is None:
-            outcome.state, outcome.error = "failed", error or self._explain(EOFError("the CLI ended without a result"))
+            outcome.state, outcome.error = (
+                "failed",
+                error or self._explain(EOFError("the CLI ended without a result")),
+            )
         elif result.is_error:
             outcome.state, outcome.error = "failed", result_error(result)
         else:

@@ -48,6 +48,8 @@ async def attempt(rt: Runtime, flight: Flight, spec: AgentSpec, launch: Launch) 
         finally:
             # The guard has ended its tree; this finds what is left where the guard itself was killed.
             supervise.end_strays(marker)
+            if rt.alone(flight):
+                supervise.end_orphans()
     return outcome
 
 

@@ -53,7 +53,17 @@ def _is_refusal(outcome: Outcome) -> bool:
     if outcome.kind in _REFUSED or outcome.status in (401, 402, 403):
         return True
     text = outcome.error.lower()
-    words = ("certificate", "cert_", "credit balance", "api key", "authenticat", "bearer", "oauth", "organization", "401")
+    words = (
+        "certificate",
+        "cert_",
+        "credit balance",
+        "api key",
+        "authenticat",
+        "bearer",
+        "oauth",
+        "organization",
+        "401",
+    )
     return any(word in text for word in words)
 
 
@@ -64,7 +74,9 @@ async def _wait(rt: Runtime, flight: Flight, outcome: Outcome) -> None:
     if limit is not None and limit.at is not None:
         seconds = (limit.at - now).total_seconds()
         if seconds > policy.max_offline_wait:
-            text = _("the limit ends at {at}, later than this run may wait").format(at=limit.at.isoformat(timespec="minutes"))
+            text = _("the limit ends at {at}, later than this run may wait").format(
+                at=limit.at.isoformat(timespec="minutes")
+            )
             raise NetworkGaveUp(text, hint=_("Run flower again then: it goes on where it stopped."))
         await _sleep(flight, seconds, outcome.error)
         return
@@ -74,7 +86,8 @@ async def _wait(rt: Runtime, flight: Flight, outcome: Outcome) -> None:
 
     if not await policy.wait_online(notify) and row.attempts + 1 >= policy.max_attempts:
         raise NetworkGaveUp(
-            _("gave up waiting for the network"), hint=_("Run flower again when it is back: it goes on where it stopped.")
+            _("gave up waiting for the network"),
+            hint=_("Run flower again when it is back: it goes on where it stopped."),
         )
     await _sleep(flight, policy.delay(row.attempts), outcome.error)
 

@@ -48,7 +48,8 @@ class Resilience:
 
     def delay(self, attempt: int) -> float:
         """Seconds to wait after the ``attempt``-th attempt (1 = the first) has failed."""
-        return min(self.base_delay * 2 ** (attempt - 1), self.max_delay) * (0.75 + random.random() * 0.5)
+        factor: float = 2.0 ** (attempt - 1)
+        return min(self.base_delay * factor, self.max_delay) * (0.75 + random.random() * 0.5)
 
     async def wait_online(self, notify: Callable[[str, str], None]) -> bool:
         """Wait until the endpoint can be reached; True when it is, False after ``max_offline_wait``.

@@ -18,7 +18,15 @@ from flower.books.rewriting import PruningSessionStore
 from flower.books.salvage import read_back, reconcile
 from flower.config.credentials import check_credentials, load_dotenv
 from flower.locale import _, ngettext
-from flower.model import BooksError, BudgetSpent, CredentialsMissing, HumanInterrupt, RunIsLive, StepResult, new_run_id
+from flower.model import (
+    BooksError,
+    BudgetSpent,
+    CredentialsMissing,
+    HumanInterrupt,
+    RunIsLive,
+    StepResult,
+    new_run_id,
+)
 from flower.runtime.flight import INTERRUPTED, Flight, Launch, Listener
 from flower.runtime.recovery import after_failure
 from flower.runtime.resilience import Resilience
@@ -92,7 +100,9 @@ class Runtime:
         self.run_dir.mkdir(parents=True, exist_ok=True)
         self.portable, self.isolate, self.channel, self.wait = portable, isolate, channel, wait
         self.spill_threshold, self.budget_usd, self.ephemeral = spill_threshold, budget_usd, ephemeral
-        self.resilience = resilience if isinstance(resilience, Resilience) else Resilience(enabled=bool(resilience))
+        self.resilience = (
+            resilience if isinstance(resilience, Resilience) else Resilience(enabled=bool(resilience))
+        )
         self.handoff = handoff
         self.run_id = new_run_id()
         self.results: list[StepResult] = []
@@ -125,7 +135,9 @@ class Runtime:
             return None
         from flower.agents.workbench import Workbench as Bench
 
-        bench = Bench(self.run_dir / "workbench", workspace=self.workspace) if workbench is True else workbench
+        bench = (
+            Bench(self.run_dir / "workbench", workspace=self.workspace) if workbench is True else workbench
+        )
         bench.create()
         return bench
 
@@ -193,7 +205,9 @@ class Runtime:
         if (fork or resume_at) and not resume:
             raise ValueError("fork and resume_at need a session to resume")
         if spec.glance and not self.ephemeral:
-            raise ValueError("a coordinator with glance=True needs Runtime(ephemeral=True): what it may run must expire")
+            raise ValueError(
+                "a coordinator with glance=True needs Runtime(ephemeral=True): what it may run must expire"
+            )
         self._check_budget()
         await self._reconcile_once()
         flight = Flight(StepResult(step=step_name), on_event)
@@ -246,7 +260,9 @@ class Runtime:
         full = f"{launch.full_prompt}\n\n{words}" if words else launch.full_prompt
         if not self.has_session(session):
             if launch.resume:
-                return Launch(f"{launch.prompt}\n\n{told}", full, launch.resume, launch.fork, launch.resume_at)
+                return Launch(
+                    f"{launch.prompt}\n\n{told}", full, launch.resume, launch.fork, launch.resume_at
+                )
             return Launch(full, full)
         return Launch(told if delivered else f"{launch.prompt}\n\n{told}", full, session)
 
@@ -257,12 +273,18 @@ class Runtime:
 
     def _check_budget(self) -> None:
         if self.budget_usd is not None and self.total_cost >= self.budget_usd:
-            spent = _("budget spent: ${cost:.2f} of ${limit:.2f}").format(cost=self.total_cost, limit=self.budget_usd)
+            spent = _("budget spent: ${cost:.2f} of ${limit:.2f}").format(
+                cost=self.total_cost, limit=self.budget_usd
+            )
             raise BudgetSpent(spent, hint=_("Run flower again with a larger --budget to go on."))
 
     def meter(self, flight: Flight, counter: float | None) -> None:
         """Add what a CLI process cost. Each process counts from zero: its resume file holds no cost state."""
         flight.row.cost_usd += counter or 0.0
+
+    def alone(self, flight: Flight) -> bool:
+        """No other step of this runtime is in flight, so that an inherited child can only be this one's."""
+        return self._flights == [flight]
 
     # ---- what an earlier process left
 
@@ -286,7 +308,13 @@ class Runtime:
             flight.notice(_("entries could not be read back: {problem}").format(problem=problem))
             return False
         if added:
-            flight.notice(ngettext("{n} entry was read back from the CLI's own file", "{n} entries were read back from the CLI's own file", added).format(n=added))
+            flight.notice(
+                ngettext(
+                    "{n} entry was read back from the CLI's own file",
+                    "{n} entries were read back from the CLI's own file",
+                    added,
+                ).format(n=added)
+            )
         return True
 
     # ---- sessions

@@ -68,7 +68,7 @@ def relink(records: Sequence[Record]) -> None:
     the best guess at what was lost.
     """
     up = {r.uuid: r.parent for r in records if r.uuid is not None and r.dropped}
-    alive = {r.uuid for r in records if r.uuid is not None and not r.dropped}
+    alive: set[str | None] = {r.uuid for r in records if r.uuid is not None and not r.dropped}
     for uuid in [u for u in up if u in alive]:  # a later copy of a living entry was dropped
         del up[uuid]
     for record in records:

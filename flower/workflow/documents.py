@@ -24,7 +24,7 @@ def freeze_brief(path: Path, reply: str) -> None:
     """
     draft = read(path)
     lang = language(draft) if draft.strip() else current()
-    text = Brief.parse(reply).render(lang)
+    text = Brief.parse(reply, keep_code=True).render(lang)
     for words in amendments(draft):
         text = append_amendment(text, words, lang)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,9 @@ from tests.conftest import clean_environment
 FLOWER = [str(Path(sys.executable).with_name("flower"))]
 
 
-def wait_for(condition: Callable[[], Any], timeout: float = 30.0, what: str | Callable[[], str] = "it") -> Any:
+def wait_for(
+    condition: Callable[[], Any], timeout: float = 30.0, what: str | Callable[[], str] = "it"
+) -> Any:
     """The first true value of ``condition``; an AssertionError after ``timeout`` seconds."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
@@ -54,7 +56,13 @@ class Place:
         """Type a command and wait for its end."""
         popen.setdefault("stdin", subprocess.DEVNULL)
         return subprocess.run(
-            [*FLOWER, *arguments], cwd=self.dir, env=self.env, capture_output=True, text=True, timeout=timeout, **popen
+            [*FLOWER, *arguments],
+            cwd=self.dir,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            **popen,
         )
 
     def start(self, *arguments: str, **popen: Any) -> subprocess.Popen[str]:

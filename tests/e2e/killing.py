@@ -136,7 +136,9 @@ def all_entries(place: Place, session_id: str) -> list[dict[str, Any]]:
     return [*place.entries(session_id), *place.entries(session_id, "%")]
 
 
-def kill_loop(base: Path, endpoint_env: dict[str, str], seed: int, kills: int, command: list[str] | None = None) -> int:
+def kill_loop(
+    base: Path, endpoint_env: dict[str, str], seed: int, kills: int, command: list[str] | None = None
+) -> int:
     """Kill runs until ``kills`` have happened, each at another moment; every next run must go on. Returns kills."""
     dice = random.Random(seed)
     done, number = 0, 0
@@ -150,17 +152,21 @@ def _one_project(place: Place, dice: random.Random, wanted: int, command: list[s
     done, shown, frozen, answered = 0, {}, {}, 0
     before: tuple[str, str] = ("", "")
     while True:
-        words = ["make a md -> html script"] if not place.note("需求.md") and not place.lineage.get("steps") else []
+        words = (
+            ["make a md -> html script"]
+            if not place.note("需求.md") and not place.lineage.get("steps")
+            else []
+        )
         with watched(place, *words, command=command) as run:
             # Moments spread over the whole chain: after some events, and a little later.
             target, pause = dice.randint(0, 14), dice.random() * dice.choice((0.05, 0.3, 0.8))
-            wait_for(lambda: len(run.events) > target or run.process.poll() is not None, 60.0, run.tail)
+            wait_for(lambda: len(run.events) > target or run.process.poll() is not None, 120.0, run.tail)
             time.sleep(pause)
             killed = done < wanted and run.process.poll() is None
             if killed:
                 kill(run, place)
             else:
-                assert run.process.wait(60) == 0, run.tail()
+                assert run.process.wait(180) == 0, run.tail()
         shown |= {e["uuid"]: e["session_id"] for e in run.events if e.get("uuid") and e.get("session_id")}
         check_books(place, shown, frozen)
         _check_continuation(place, run, before, frozen)
@@ -184,6 +190,12 @@ def _check_continuation(place: Place, run: Watched, before: tuple[str, str], fro
         assert "设定目标" not in steps, "a frozen goal is not set again"
     name, session = before
     if session and "判定" not in name and plain(name) in steps:
-        first = next(i for i, e in enumerate(run.events) if e["type"] == "step" and plain(e["step"]) == plain(name))
-        seen = [e["session_id"] for e in run.events[first:] if e.get("session_id") and plain(e.get("step", "")) == plain(name)]
+        first = next(
+            i for i, e in enumerate(run.events) if e["type"] == "step" and plain(e["step"]) == plain(name)
+        )
+        seen = [
+            e["session_id"]
+            for e in run.events[first:]
+            if e.get("session_id") and plain(e.get("step", "")) == plain(name)
+        ]
         assert not seen or seen[0] == session, f"{name} went on in another session"

@@ -18,7 +18,7 @@ FATAL = [
     "API Error: 401 Invalid bearer token",
     "OAuth token has expired. Please obtain a new token or refresh your existing token.",
     "OAuth token revoked · Please run /login",
-    "API Error: 403 {\"error\":{\"type\":\"permission_error\",\"message\":\"Your API key does not have permission to use the specified resource.\"}}",
+    'API Error: 403 {"error":{"type":"permission_error","message":"Your API key does not have permission to use the specified resource."}}',
     "API Error: 403 Forbidden",
     "This organization has been disabled.",
     "Your organization is disabled; organization disabled by administrator. Unauthorized",
@@ -67,15 +67,15 @@ TRANSIENT = [
     "connect ENETUNREACH 2606:4700::404:443",
     "socket hang up",
     "TypeError: fetch failed",
-    "API Error: 429 {\"error\":{\"type\":\"rate_limit_error\",\"message\":\"Number of requests has exceeded your rate limit\"}}",
+    'API Error: 429 {"error":{"type":"rate_limit_error","message":"Number of requests has exceeded your rate limit"}}',
     "429 Too Many Requests",
-    "API Error: 500 {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"Internal server error\"}}",
+    'API Error: 500 {"type":"error","error":{"type":"api_error","message":"Internal server error"}}',
     "API Error: 502 Bad Gateway",
     "502 <html><head><title>502 Bad Gateway</title></head></html>",
     "503 Service Unavailable",
     "upstream connect error or disconnect/reset before headers. reset reason: connection timeout",
     "504 Gateway Time-out",
-    "API Error: 529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}",
+    'API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}',
     "overloaded_error: Overloaded",
     "Repeated 529 Overloaded errors",
     "Request timed out.",
@@ -96,7 +96,15 @@ TRANSIENT = [
     "connection lost",
     "425 Too Early",
 ]
-UNKNOWN = ["", "something odd happened", "the model answered 42", "error_during_execution", "exit code 1", "port 14010 in use", "build 4.0.1"]
+UNKNOWN = [
+    "",
+    "something odd happened",
+    "the model answered 42",
+    "error_during_execution",
+    "exit code 1",
+    "port 14010 in use",
+    "build 4.0.1",
+]
 
 
 @pytest.mark.parametrize("text", FATAL)
