@@ -1,4 +1,4 @@
-"""Tools that make the n-th operation of a disk fail: for files through ``flower.books.files``, for SQLite as a VFS."""
+"""Make the n-th operation of a disk fail: for files through ``flower.books.files``, for SQLite as a VFS."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import apsw
 from flower.books import files
 
 KINDS = ("EIO", "ENOSPC", "EROFS", "short")
-"""What can go wrong: the device fails, is full, turns read-only, or takes only a part of what it is given."""
+"""What can go wrong: the device fails, is full, turns read-only, or takes only a part."""
 
 
 @dataclass
@@ -103,7 +103,7 @@ def faulty_files(fault: Fault) -> Iterator[Fault]:
 
 
 class FaultyVFS(apsw.VFS):
-    """An SQLite VFS over the system's own; ``fault`` may be changed at any time, None means a sound disk.
+    """An SQLite VFS over the system's own; ``fault`` may change at any time, None is a sound disk.
 
     It has no shared memory, so a database opened through it stays with a rollback journal, unless its locking mode
     is exclusive.

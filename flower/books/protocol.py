@@ -1,7 +1,7 @@
 """What the books promise, whatever keeps them: the seams at which another backend can stand in.
 
-The classes in this room are the reference: files and SQLite on one machine. Each promise below is there because
-something goes wrong without it, and says what.
+The classes in this room are the reference: files and SQLite on one machine. Each promise below is there
+because something goes wrong without it, and says what.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ Entry = dict[str, Any]
 
 @runtime_checkable
 class Sessions(Protocol):
-    """Transcripts. The first six methods are the agent SDK's own protocol, the others are flower's questions.
+    """Transcripts. The first six methods are the agent SDK's protocol, the others flower's questions.
 
-    A person is shown only what ``append`` has acknowledged, so an acknowledged entry must survive a power cut.
+    A person is shown only what ``append`` has acknowledged, so an acknowledged entry must survive a power
+    cut.
     """
 
     async def append(self, key: Key, entries: Sequence[Mapping[str, Any]]) -> None:
         """Store entries, whole and in order, or raise having stored none of them.
 
-        Idempotent by ``uuid`` within one key: batches are sent again after errors and by salvage, and a fork has
-        the uuids of its origin under another key. A batch without news moves neither mtime nor summary, or a
-        session nobody touched would look new. Entries come back deep-equal: half surrogates and NUL included.
+        Idempotent by ``uuid`` within one key: batches are sent again after errors and by salvage, and a fork
+        has the uuids of its origin under another key. A batch without news moves neither mtime nor
+        summary, or a session nobody touched would look new. Entries come back deep-equal: half surrogates and NUL included.
         """
         ...
 
@@ -40,15 +41,15 @@ class Sessions(Protocol):
         ...
 
     async def list_sessions(self, project_key: str) -> list[dict[str, Any]]:
-        """``{"session_id", "mtime"}`` of main transcripts; mtime in ms since the epoch, rising with each append."""
+        """``{"session_id", "mtime"}`` of main transcripts; mtime in ms, rising with each append."""
         ...
 
     async def list_session_summaries(self, project_key: str) -> list[dict[str, Any]]:
-        """``{"session_id", "mtime", "data"}``; data is the SDK's fold over the main transcript, kept verbatim."""
+        """``{"session_id", "mtime", "data"}``; data is the SDK's fold of the transcript, verbatim."""
         ...
 
     async def delete(self, key: Key) -> None:
-        """Forget a transcript, and with a main one those of its subagents: nobody could find them any more."""
+        """Forget a transcript, and with a main one its subagents': nobody could find them any more."""
         ...
 
     async def list_subkeys(self, key: Key) -> list[str]:
@@ -91,15 +92,16 @@ class LineageBook(Protocol):
     def remember(
         self, step: str, session_id: str, *, exists: Callable[[str], bool], held: Callable[[str], bool]
     ) -> bool:
-        """Merge one entry into what is stored at this moment, so that runs side by side keep each other's steps.
+        """Merge one entry into what is stored at this moment: runs side by side keep each other's steps.
 
-        Durable on return: a kill may come in the next instruction. An entry whose session exists is replaced only
-        by one that exists too, or a kill between a handoff and its successor's first entry would lose both.
+        Durable on return: a kill may come in the next instruction. An entry whose session exists is replaced
+        only by one that exists too, or a kill between a handoff and its successor's first entry would lose
+        both.
         """
         ...
 
     def archive(self, into: str, extra: Iterable[str] = ()) -> Path:
-        """Put lineage, brief and goal away together: any of them alone is a history that contradicts itself."""
+        """Put lineage, brief and goal away together: alone each is a history that contradicts itself."""
         ...
 
 

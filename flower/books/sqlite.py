@@ -216,7 +216,7 @@ class SqliteSessionStore:
     # -- in the store's own thread
 
     def _close(self) -> None:
-        # What was acknowledged is durable; a log that cannot be folded in now is when the file is opened next.
+        # What was acknowledged is durable; a log that cannot be folded in now will be at the next opening.
         with suppress(apsw.Error):
             self._db.close(True)
 

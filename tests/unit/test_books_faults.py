@@ -1,4 +1,4 @@
-"""The n-th operation of SQLite's disk fails, for every n: what was acknowledged is there, nothing is half there."""
+"""The n-th operation of SQLite's disk fails: what was acknowledged is there, nothing is half there."""
 
 from __future__ import annotations
 

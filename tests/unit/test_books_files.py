@@ -100,9 +100,8 @@ def test_a_lock_excludes_waits_for_no_more_than_told_and_is_never_removed(tmp_pa
     lock = tmp_path / "x.lock"
     with locked(lock), pytest.raises(TimeoutError), locked(lock, timeout=0.05):
         pass
-    with locked(lock, shared=True), locked(lock, shared=True, timeout=0):
-        with pytest.raises(TimeoutError), locked(lock, timeout=0):
-            pass
+    with locked(lock, shared=True), locked(lock, shared=True, timeout=0), pytest.raises(TimeoutError):
+        locked(lock, timeout=0).__enter__()
     with locked(lock, timeout=0):
         pass
     assert lock.exists()

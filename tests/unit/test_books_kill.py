@@ -40,7 +40,8 @@ for round_ in range(40):
     while True:
         n += 1
         sid = f"{sys.argv[2]}-{round_}-{n}"
-        store.append_now({"project_key": "-p", "session_id": "s"}, [{"type": "x", "uuid": f"{sid}-{i}"} for i in "ab"])
+        key = {"project_key": "-p", "session_id": "s"}
+        store.append_now(key, [{"type": "x", "uuid": f"{sid}-{i}"} for i in "ab"])
         lineage.remember(f"step{n % 7}", sid, exists=lambda s: False, held=lambda s: False)
         manifest.record({"step": str(n), "started_at": n, "text": "x" * 2000})
         os.write(1, (sid + "\\n").encode())
@@ -69,7 +70,7 @@ def test_forty_kills_leave_every_book_whole(tmp_path: Path) -> None:
             assert content["workspace"] == str(tmp_path) and content["steps"]
             assert json.loads((tmp_path / "manifest.json").read_text())
             process.stdin.flush()
-            # What it had acknowledged before the kill; the next line that is a number announces the next child.
+            # What it had acknowledged before the kill.
             os.set_blocking(process.stdout.fileno(), False)
             time.sleep(0.01)
             shown |= {line.strip() for line in process.stdout.readlines() if line.endswith("\n")}
