@@ -29,7 +29,8 @@ class Sessions(Protocol):
 
         Idempotent by ``uuid`` within one key: batches are sent again after errors and by salvage, and a fork
         has the uuids of its origin under another key. A batch without news moves neither mtime nor
-        summary, or a session nobody touched would look new. Entries come back deep-equal: half surrogates and NUL included.
+        summary, or a session nobody touched would look new. Entries come back deep-equal: half surrogates
+        and NUL included.
         """
         ...
 
