@@ -29,7 +29,7 @@ def extract() -> Catalog:
     found = extract_from_dir(PACKAGE, method_map=METHODS, keywords=KEYWORDS)
     for name, _line, message, comments, context in found:
         # No line numbers: they would change the catalogue with every edit of the code.
-        template.add(message, None, [(f"flower/{name}", None)], auto_comments=comments, context=context)
+        template.add(message, None, [(f"flower/{name}", 0)], auto_comments=comments, context=context)
     return template
 
 
