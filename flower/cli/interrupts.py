@@ -100,7 +100,7 @@ class Interrupts:
 
 def _in_flight(runtime: Runtime) -> bool:
     """Whether a step is running: between steps, in a gate that asks, there is nothing to stop politely."""
-    return bool(runtime._flights)
+    return runtime.in_flight
 
 
 def left() -> HumanInterrupt:

@@ -58,14 +58,20 @@ class Keyboard:
                 return
 
     def _readable(self) -> bool:
+        # A background job that reads its terminal is stopped by the kernel: leave it to the foreground.
+        if self._in_background():
+            self._stop.wait(POLL_SECONDS)
+            return False
         try:
-            # A background job that reads its terminal is stopped by the kernel: leave it to the foreground.
-            if os.isatty(self._fd) and os.tcgetpgrp(self._fd) != os.getpgrp():
-                self._stop.wait(POLL_SECONDS)
-                return False
             return bool(select.select([self._fd], [], [], POLL_SECONDS)[0])
         except OSError:
             return True  # the terminal is gone: the read that follows reports the end
+
+    def _in_background(self) -> bool:
+        try:
+            return os.isatty(self._fd) and os.tcgetpgrp(self._fd) != os.getpgrp()
+        except OSError:
+            return False  # not our controlling terminal, so no job control either; or gone, as select will say
 
     def _take_line(self) -> str | None:
         if "\n" not in self._buffer:

@@ -147,9 +147,7 @@ class Attempt:
                 self._main_thread(message)
         elif isinstance(message, TaskStartedMessage):
             self._open_tasks.add(message.task_id)
-        elif isinstance(message, TaskNotificationMessage):
-            self._open_tasks.discard(message.task_id)
-        elif isinstance(message, TaskUpdatedMessage):
+        elif isinstance(message, TaskNotificationMessage) or isinstance(message, TaskUpdatedMessage):
             self._open_tasks.discard(message.task_id)
         elif isinstance(message, ResultMessage):
             row.num_turns += message.num_turns

@@ -115,7 +115,7 @@ _CLOCK = re.compile(
     r"\s*(?P<half>[ap]\.?m\.?)?\s*\(?(?P<zone>[A-Za-z]+(?:/[A-Za-z_+\-0-9]+)*)?\)?",
     re.I,
 )
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
 
 def reset_time(text: str, now: datetime) -> ResetTime | None:

@@ -11,6 +11,7 @@ from flower.agents.access import Access
 from flower.agents.options import SessionArgs, build_options
 from flower.agents.workbench import first_message
 from flower.locale import _
+from flower.model import StepFailed
 from flower.runtime.attempt import Attempt, Outcome
 from flower.runtime.flight import Flight, Launch
 from flower.runtime.live import LiveSession
@@ -28,7 +29,13 @@ async def attempt(rt: Runtime, flight: Flight, spec: AgentSpec, launch: Launch) 
         launch = Launch(launch.full_prompt, launch.full_prompt)
     session_id, lease, fork = await rt.claim(flight, launch)
     flight.row.attempts += 1
-    with LiveSession(lease, session_id=session_id, cwd=rt.workspace) as live:
+    live = LiveSession(lease, session_id=session_id, cwd=rt.workspace)
+    if live.leftover and not await rt.read_back(flight, live.root):
+        lease.release()
+        raise StepFailed(
+            _("{path} holds entries of an earlier run that cannot be saved").format(path=live.root)
+        )
+    with live:
         if launch.resume:
             await _materialise(rt, live, launch.resume)
         mirror = Mirror(rt.store, session_id, lambda: rt.remember(flight, session_id))
@@ -44,7 +51,7 @@ async def attempt(rt: Runtime, flight: Flight, spec: AgentSpec, launch: Launch) 
             outcome = await drive.run(_words(rt, spec, launch))
             rt.meter(flight, drive.cost_counter)
             if outcome.mirror_failed or outcome.state == "failed":
-                outcome.mirror_failed = not await rt.read_back(flight, live.root)
+                live.keep = outcome.mirror_failed = not await rt.read_back(flight, live.root)
         finally:
             # The guard has ended its tree; this finds what is left where the guard itself was killed.
             supervise.end_strays(marker)

@@ -42,11 +42,17 @@ class LiveSession:
         self.config = self.root / "config"
         self.scratch = Path()
         self.keep = False
+        """Leave the directory: its entries could not be read back and the next start tries again."""
+
+    @property
+    def leftover(self) -> bool:
+        """An earlier process of this session ended without cleaning up: its files may hold what nobody else has."""
+        return self.config.exists()
 
     def __enter__(self) -> LiveSession:
         self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.chmod(self.root, 0o700)
-        # Left by an earlier process of this session that ended without cleaning up; its entries are in the books.
+        # Left by an earlier process of this session; whoever holds the lease has read it back (``leftover``).
         shutil.rmtree(self.config, ignore_errors=True)
         self.config.mkdir(mode=0o700)
         self.scratch = Path(tempfile.mkdtemp(prefix=SCRATCH_PREFIX, dir=_scratch_parent()))

@@ -16,6 +16,7 @@ from flower.books.manifest import Manifest
 from flower.books.project import bind_project
 from flower.books.rewriting import PruningSessionStore
 from flower.books.salvage import read_back, reconcile
+from flower.books.sqlite import SqliteSessionStore
 from flower.config.credentials import check_credentials, load_dotenv
 from flower.locale import _, ngettext
 from flower.model import (
@@ -120,7 +121,9 @@ class Runtime:
         self._lease = lease
         self.manifest = Manifest(self.run_dir, self.run_id, notice=self._say)
         self.store = PruningSessionStore(
-            store if store is not None else self.run_dir / "sessions.db",
+            store
+            if store is not None
+            else SqliteSessionStore(self.run_dir / "sessions.db", notice=self._say),
             self.workspace,
             policy=TrimPolicy(enabled=trim),
             prune=PrunePolicy(keep_denials=keep_denials),
@@ -151,6 +154,11 @@ class Runtime:
 
             self._key = project_key_for_directory(str(self.workspace))
         return self._key
+
+    @property
+    def in_flight(self) -> bool:
+        """Whether a step is running now."""
+        return bool(self._flights)
 
     @property
     def manifest_path(self) -> Path:

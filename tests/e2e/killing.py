@@ -63,7 +63,8 @@ class Watched:
                 self.said += data
 
     def tail(self) -> str:
-        return f"event {len(self.events)} of {self.process.args}: {bytes(self.said[-1500:]).decode(errors='replace')}"
+        last = self.events[-1:] and self.events[-1]
+        return f"event {len(self.events)} {last} of {self.process.args}: {bytes(self.said[-1500:]).decode(errors='replace')}"
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         return [event for event in self.events if event["type"] == kind]
@@ -166,7 +167,8 @@ def _one_project(place: Place, dice: random.Random, wanted: int, command: list[s
             if killed:
                 kill(run, place)
             else:
-                assert run.process.wait(180) == 0, run.tail()
+                wait_for(lambda: run.process.poll() is not None, 180.0, run.tail)
+                assert run.process.poll() == 0, run.tail()
         shown |= {e["uuid"]: e["session_id"] for e in run.events if e.get("uuid") and e.get("session_id")}
         check_books(place, shown, frozen)
         _check_continuation(place, run, before, frozen)
