@@ -40,7 +40,8 @@ class Outcome:
     """How one CLI process ended.
 
     ``state``: ``"ok"``, ``"stopped"`` (a person), ``"full"`` (the context threshold was crossed) or ``"failed"``.
-    ``delivered``: the session knows what it was told. ``status``, ``kind`` and ``reason`` are the SDK's typed fields of a failure.
+    ``delivered``: the session knows what it was told.
+    ``status``, ``kind`` and ``reason`` are the SDK's typed fields of a failure.
     """
 
     state: str
@@ -147,7 +148,7 @@ class Attempt:
                 self._main_thread(message)
         elif isinstance(message, TaskStartedMessage):
             self._open_tasks.add(message.task_id)
-        elif isinstance(message, TaskNotificationMessage) or isinstance(message, TaskUpdatedMessage):
+        elif isinstance(message, (TaskNotificationMessage, TaskUpdatedMessage)):
             self._open_tasks.discard(message.task_id)
         elif isinstance(message, ResultMessage):
             row.num_turns += message.num_turns

@@ -17,7 +17,7 @@ RESUME_PROMPT = (
     "The previous turn was cut off before it was finished. Look at what the workspace and the workbench already hold, "
     "then go on from where it stopped. Do not start over."
 )
-"""What a session is told after a failure. It names no error on purpose: the model should go on, not discuss networks."""
+"""What a session is told after a failure. No error is named on purpose: the model should not discuss networks."""
 
 
 @dataclass(frozen=True)
