@@ -143,9 +143,17 @@ def test_the_environment_is_left_alone_when_not_frozen() -> None:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({"LD_LIBRARY_PATH": "/bundle", "LD_LIBRARY_PATH_ORIG": "/mine"}, {"LD_LIBRARY_PATH": "/mine"}),
-        ({"LD_LIBRARY_PATH": "/bundle"}, {}),
-        ({"LD_LIBRARY_PATH": "/bundle", "LD_LIBRARY_PATH_ORIG": ""}, {"LD_LIBRARY_PATH": ""}),
+        (
+            {"_PYI_X": "1", "LD_LIBRARY_PATH": "/bundle", "LD_LIBRARY_PATH_ORIG": "/mine"},
+            {"LD_LIBRARY_PATH": "/mine"},
+        ),
+        ({"_PYI_X": "1", "LD_LIBRARY_PATH": "/bundle"}, {}),
+        (
+            {"_PYI_X": "1", "LD_LIBRARY_PATH": "/bundle", "LD_LIBRARY_PATH_ORIG": ""},
+            {"LD_LIBRARY_PATH": ""},
+        ),
+        # Given back already, at the start of the program.
+        ({"LD_LIBRARY_PATH": "/mine"}, {"LD_LIBRARY_PATH": "/mine"}),
         (
             {"_PYI_ARCHIVE_FILE": "x", "PYINSTALLER_RESET_ENVIRONMENT": "1", "PYTHONPATH": "p"},
             {"PYTHONPATH": "p"},
