@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 
 from flower import __version__, locale
@@ -63,6 +62,8 @@ def run(words: Sequence[str]) -> int:
 def _explain(error: BaseException, message: str, verbose: bool) -> None:
     try:
         if verbose:
+            import traceback
+
             traceback.print_exception(type(error), error, error.__traceback__)
         if message:
             print(f"flower: {message}", file=sys.stderr)
