@@ -14,6 +14,7 @@ from flower.documents.goal import Goal
 
 BRIEF = "需求.md"
 GOAL = "目标.md"
+REQUEST = "请求.md"
 """Names of the frozen documents in ``notes/``: every directory that was ever used has them under these."""
 
 

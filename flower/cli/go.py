@@ -185,5 +185,5 @@ def archive(settings: Settings, drive: Drive, *, isolate: bool) -> None:
     with lease:
         paths = ChainPaths.of(settings.workspace, isolate=isolate)
         lineage = Lineage.open(settings.run_dir, settings.workspace, notice=drive.notice)
-        place = lineage.archive(paths.archive, [paths.brief, paths.goal, paths.asks])
+        place = lineage.archive(paths.archive, [paths.brief, paths.goal, paths.asks, paths.request])
     drive.notice(_("archived to {path}").format(path=shown_path(place)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from flower.books.wake import wake_state
+from flower.books.wake import REQUEST, notes_directory, wake_state
 from flower.cli.conversation import PROMPT
 from flower.cli.keyboard import Keyboard
 from flower.cli.options import Settings
@@ -58,9 +58,10 @@ def ask_for_request(wish: Wish, settings: Settings, keyboard: Keyboard | None, *
 
 
 def can_carry_on(settings: Settings, *, isolate: bool) -> bool:
-    """Whether the directory remembers a brief, or a clarification that was not finished."""
+    """Whether the directory remembers a brief, a clarification that was not finished, or a request nobody heard."""
     state = wake_state(settings.workspace, run_dir=settings.run_dir, isolate=isolate)
-    return bool(state["waking"]) or CLARIFY in state["steps"]
+    unheard = notes_directory(settings.workspace, isolate=isolate) / REQUEST
+    return bool(state["waking"]) or CLARIFY in state["steps"] or unheard.exists()
 
 
 def _ask(keyboard: Keyboard, question: str) -> str:

@@ -48,6 +48,7 @@ class WakeBooks:
         new: the person asked for something new; the rest is archived first.
         with_goal: False leaves the goal and the judge out.
         clarify_only: stop once the brief is frozen.
+        request: what an earlier run was asked; counts where no session ever heard of it.
     """
 
     brief: str = ""
@@ -59,6 +60,7 @@ class WakeBooks:
     new: bool = False
     with_goal: bool = True
     clarify_only: bool = False
+    request: str = ""
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ def _plan(books: WakeBooks, said: bool, *, archive: bool) -> WakePlan:
         amend=amend,
         derive_goal=derive,
         archive=archive,
-        needs_request=not (said or confirmed or clarifying),
+        needs_request=not (said or confirmed or clarifying or books.request.strip()),
         banner=_banner(books, clarifying) if confirmed or clarifying else None,
     )
 

@@ -10,7 +10,9 @@ from typing import Any
 from flower.agents import roles
 from flower.agents.channel import HumanChannel
 from flower.agents.workbench import DIRECTORY, Workbench, isolated_root
+from flower.books.files import write_atomic
 from flower.books.lineage import Lineage
+from flower.books.wake import REQUEST
 from flower.locale import _, current
 from flower.model import UsageError
 from flower.workflow.clarify import clarify_step
@@ -57,6 +59,11 @@ class ChainPaths:
         return self.notes / "目标.md"
 
     @property
+    def request(self) -> Path:
+        """What was typed first, kept from the moment before it is sent until it is archived."""
+        return self.notes / REQUEST
+
+    @property
     def asks(self) -> Path:
         return self.notes / "问答记录.md"
 
@@ -89,6 +96,7 @@ def read_books(
         woke=woke,
         with_goal=with_goal,
         clarify_only=clarify_only,
+        request=read(paths.request),
     )
 
 
@@ -185,12 +193,24 @@ class _Chain:
         if plan.needs_request:
             raise UsageError(_("there is nothing to carry on here; say what to do"))
         ctx["_plan"] = plan
+        ctx["_request"] = self._take_down(plan)
         if plan.amend:
             amend_brief(self.paths.brief, self.ask)
         if (clarify := plan.step(CLARIFY)) and clarify.action == "skip":
             ctx[CLARIFY] = read(self.paths.brief)
         if (set_goal := plan.step(SET_GOAL)) and set_goal.action == "skip":
             ctx[SET_GOAL] = read(self.paths.goal)
+
+    def _take_down(self, plan: WakePlan) -> str:
+        """The request that a new clarification is given. A kill before its session exists must not lose it."""
+        clarify = plan.step(CLARIFY)
+        if clarify is None or clarify.action != "new":
+            return self.ask
+        request = "\n\n".join(
+            dict.fromkeys(part for part in (read(self.paths.request).strip(), self.ask) if part)
+        )
+        write_atomic(self.paths.request, request + "\n")
+        return request
 
     def plan(self, ctx: Context) -> WakePlan:
         plan: WakePlan = ctx["_plan"]
@@ -206,7 +226,7 @@ class _Chain:
         """The words of a decision, with the documents as they are now."""
         return words_for(
             told,
-            request=self.ask,
+            request=ctx["_request"],
             words=self.ask,
             brief=read(self.paths.brief),
             goal=read(self.paths.goal) if self.with_goal else "",
