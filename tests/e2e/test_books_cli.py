@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
@@ -180,3 +181,28 @@ def test_simple_questions_are_answered_without_the_sdk(arguments: list[str], tmp
         [sys.executable, "-c", code], cwd=place.dir, env=place.env, check=True, stdout=subprocess.DEVNULL
     )
     assert not list(place.dir.iterdir())
+
+
+def test_books_of_the_older_system_go_on(used: Place) -> None:
+    """No version mark, no project ids, a goal without a digest: the database, lineage and manifest alone."""
+    before, rows = used.lineage, used.rows
+    database = sqlite3.connect(used.runs / "sessions.db")
+    database.execute("PRAGMA journal_mode=DELETE")
+    database.execute("PRAGMA user_version=0")
+    tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    for extra in tables - {"entries", "meta", "summaries"}:
+        database.execute(f"DROP TABLE {extra}")
+    database.commit()
+    database.close()
+    for path in [used.dir / ".flower" / "project.json", used.runs / "project.json", used.runs / "live", used.runs / "told"]:
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    goal = used.dir / ".flower" / "notes" / "目标.md"
+    text = goal.read_text(encoding="utf-8")
+    goal.write_text("\n".join(line for line in text.splitlines() if "sha256" not in line), encoding="utf-8")
+    assert "sha256" in text and "sha256" not in goal.read_text(encoding="utf-8")
+
+    done = used.run()
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert used.lineage == {**before, "woke": 2}
+    assert used.rows[: len(rows)] == rows and used.rows[len(rows)]["step"] == "干活"
+    assert "设定目标" not in [row["step"] for row in used.rows[len(rows) :]]
