@@ -161,19 +161,18 @@ class Attempt:
         if size := context_size(message.usage):
             row.context = size
             data = {"context": size, "window": self._flight.window}
-            self._events.put_nowait(Event("usage", session_id=row.session_id, data=data))
+            self._events.put_nowait(Event("usage", uuid=message.uuid or "", data=data))
         texts = [block.text for block in message.content if hasattr(block, "text")]
         if texts:
             self._last_text = "\n".join(texts)
 
     async def _emit_in_order(self) -> None:
         """Hand events on, each one after its entry is durable: what a person has seen survives a kill."""
-        session = self._flight.row.session_id
+        durable = ""
         while (event := await self._events.get()) is not None:
-            if event.uuid:
+            if event.uuid and event.uuid != durable:
                 await self._mirror.stored(event.uuid, ACKNOWLEDGE_TIMEOUT)
-            if not event.session_id:
-                object.__setattr__(event, "session_id", session)
+                durable = event.uuid
             self._flight.emit(event)
 
     def _explain(self, problem: BaseException) -> str:

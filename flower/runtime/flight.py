@@ -53,10 +53,10 @@ class Flight:
         self._stop = asyncio.Event()
 
     def emit(self, event: Event) -> None:
-        """Hand an event to the listener with the step's name on it."""
-        if self.listener is None:
-            return
-        self.listener(event if event.step else replace(event, step=self.row.step))
+        """Hand an event to the listener with the step's name and session on it."""
+        if self.listener is not None:
+            step, session = event.step or self.row.step, event.session_id or self.row.session_id
+            self.listener(replace(event, step=step, session_id=session))
 
     def notice(self, text: str) -> None:
         """One plain line for the person."""

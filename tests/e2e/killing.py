@@ -119,7 +119,7 @@ def session_in_flight(run: Watched) -> tuple[str, str]:
     if not steps:
         return "", ""
     name = steps[-1]["step"]
-    sessions = [e["session_id"] for e in run.events if e.get("step") == name and e.get("session_id")]
+    sessions = [e["session_id"] for e in run.events if e.get("step") == name and e.get("uuid")]
     return name, (sessions[-1] if sessions else "")
 
 
