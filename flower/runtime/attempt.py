@@ -53,6 +53,13 @@ class Outcome:
     delivered: bool = True
 
 
+def _is_the_sdks(problem: Exception) -> bool:
+    """The SDK raises a plain Exception when a control request or its reader fails; all else is a bug of ours."""
+    return type(problem) is Exception or isinstance(
+        problem, (ClaudeSDKError, OSError, EOFError, TimeoutError)
+    )
+
+
 class Attempt:
     """Drives one CLI process for a flight."""
 
@@ -98,7 +105,9 @@ class Attempt:
             await self._client.query(prompt)
             with self._reading:
                 await self._read()
-        except (ClaudeSDKError, OSError, EOFError, TimeoutError) as problem:
+        except Exception as problem:
+            if not _is_the_sdks(problem):
+                raise
             error = self._explain(problem)
         finally:
             if watcher:
@@ -116,15 +125,21 @@ class Attempt:
                 with anyio.move_on_after(INTERRUPT_TIMEOUT):
                     await self._client.interrupt()
                     await self._read()
-        except (ClaudeSDKError, OSError, EOFError, TimeoutError) as problem:
+        except Exception as problem:
+            if not _is_the_sdks(problem):
+                raise
             self._stderr.append(str(problem))
         await self._client.disconnect()
 
     async def _interrupt_when_asked(self) -> None:
         await self._flight.wait_for_stop()
         self._stopped = True
-        with anyio.move_on_after(INTERRUPT_TIMEOUT):
-            await self._client.interrupt()
+        try:
+            with anyio.move_on_after(INTERRUPT_TIMEOUT):
+                await self._client.interrupt()
+        except Exception as problem:  # the CLI has just ended: the reader learns it by itself
+            if not _is_the_sdks(problem):
+                raise
         await asyncio.sleep(INTERRUPT_TIMEOUT)
         self._reading.cancel()
 
