@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-COMMANDS = ("go", "once", "run", "setup", "demo")
+COMMANDS = ("go", "once", "run", "setup", "demo", "cache")
 DEFAULT_COMMAND = "go"
 
 GLOBAL_FLAGS = ("-v", "--verbose", "--json", "-h", "--help", "--version", "-W", "--workbench", "-T", "--trim")
@@ -67,6 +67,12 @@ def value_of(option: str, words: Sequence[str]) -> str | None:
         elif word.startswith(f"{option}="):
             found = word.split("=", 1)[1]
     return found
+
+
+def asks_for_more(words: Sequence[str]) -> bool:
+    """``-v`` among the options before the command, alone or in a cluster of short flags."""
+    before = words[: first_word(words)]
+    return any(w == "--verbose" or (w[:1] == "-" and w[:2] != "--" and "v" in w[1:]) for w in before)
 
 
 def asks_for_version(words: Sequence[str]) -> bool:

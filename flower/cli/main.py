@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from flower import __version__, locale
-from flower.cli.arguments import asks_for_version, value_of, with_command
+from flower.cli.arguments import asks_for_more, asks_for_version, value_of, with_command
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -23,6 +23,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if argv is None else argv)
     if asks_for_version(words):
         print(f"flower {__version__}")
+        if asks_for_more(words):
+            from flower.cli.version import parts
+
+            print("\n".join(parts()))
         return
     sys.exit(run(words))
 

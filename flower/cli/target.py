@@ -31,6 +31,8 @@ def load(target: str) -> Any:
         found: Any = _from_file(Path(place)) if place.endswith(".py") else _from_name(place)
     except UsageError:
         raise
+    except ModuleNotFoundError as error:
+        raise StepFailed(_missing(place, error), hint=_where_modules_come_from()) from error
     except Exception as error:  # the person's own code, whatever it does
         text = _("{place} could not be loaded: {kind}: {error}")
         raise StepFailed(text.format(place=place, kind=type(error).__name__, error=error)) from error
@@ -39,6 +41,20 @@ def load(target: str) -> Any:
             raise UsageError(_("{place} has no {name!r}").format(place=place, name=name))
         found = getattr(found, name)
     return found
+
+
+def _missing(place: str, error: ModuleNotFoundError) -> str:
+    text = _("{place} needs the module {name!r}, which is not there.")
+    return text.format(place=place, name=error.name or str(error))
+
+
+def _where_modules_come_from() -> str:
+    if getattr(sys, "frozen", False):
+        return _(
+            "The one-file flower brings flower and the standard library: put the module beside the workflow, or"
+            " run the workflow with a flower installed by pip."
+        )
+    return _("Install it beside flower, or put it beside the workflow.")
 
 
 def _from_file(path: Path) -> ModuleType:
