@@ -3,11 +3,13 @@
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: help demo test lint format bench soak messages clean
+.PHONY: help demo test test-frozen binary lint format bench soak messages clean
 
 help:
 	@echo 'make demo      run the whole chain with a scripted model, in ./demo: no key, no network'
 	@echo 'make test      run the tests'
+	@echo 'make binary    build dist/flower/ and the one file (as LEVEL=19 for a release)'
+	@echo 'make test-frozen  test the built file (as root; needs mmdebstrap)'
 	@echo 'make lint      formatting, types and the arrows between the rooms'
 	@echo 'make format    let ruff format and fix'
 	@echo 'make bench     print the table of measurements'
@@ -18,7 +20,13 @@ demo: $(VENV)/.installed
 	$(BIN)/flower demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m 'not soak' $(ARGS)
+	$(BIN)/python -m pytest -n 2 -m 'not soak and not frozen' $(ARGS)
+
+binary: $(VENV)/.freeze
+	$(BIN)/python packaging/build.py --level $(or $(LEVEL),10)
+
+test-frozen: $(VENV)/.dev
+	$(BIN)/python -m pytest -m frozen tests/frozen $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -56,6 +64,10 @@ $(VENV)/bin/python:
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml hatch_build.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
+
+$(VENV)/.freeze: $(VENV)/bin/python pyproject.toml hatch_build.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[freeze]'
+	@touch $(VENV)/.installed $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml hatch_build.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
