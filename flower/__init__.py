@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     )
     from flower.model.events import Event
     from flower.model.results import StepResult
+    from flower.runtime.handoff import HandoffPolicy
     from flower.runtime.resilience import Resilience
     from flower.runtime.runtime import Runtime
     from flower.transcript.expire import EphemeralPolicy
@@ -89,6 +90,7 @@ _HOME = {
     ),
     "model.events": ("Event",),
     "model.results": ("StepResult",),
+    "runtime.handoff": ("HandoffPolicy",),
     "runtime.resilience": ("Resilience",),
     "runtime.runtime": ("Runtime",),
     "transcript.expire": ("EphemeralPolicy",),
@@ -119,6 +121,7 @@ __all__ = [
     "Goal",
     "GoalNotReached",
     "Handoff",
+    "HandoffPolicy",
     "HumanChannel",
     "HumanInterrupt",
     "Lineage",

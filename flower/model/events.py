@@ -19,7 +19,7 @@ EVENT_KINDS = (
     "answer",  # data = {id, state}
     "wish",  # the person added a requirement
     "verdict",  # data = {round, conclusion, checks, missing}
-    "handoff",  # data = {state: near|writing|done, path, generation}
+    "handoff",  # data = {state: near|writing|done, path, generation, degraded}; near: {context, at, window}
     "retry",  # the CLI or flower tries again: data = {attempt, max, delay_s, reason}
     "wait",  # the network is away (data.state = "begin") or back ("end")
     "error",  # an API error or a failed step; never part of a step's text

@@ -14,6 +14,7 @@ from claude_agent_sdk import (
     ClaudeAgentOptions,
     ClaudeSDKClient,
     ClaudeSDKError,
+    HookMatcher,
     ResultMessage,
     SystemMessage,
     TaskNotificationMessage,
@@ -23,11 +24,15 @@ from claude_agent_sdk import (
 
 from flower.model import Event
 from flower.runtime.flight import Flight
+from flower.runtime.handoff import reported_window
 from flower.runtime.messages import Translator, context_size, is_api_error, result_error
 from flower.runtime.mirror import Mirror
 
 ACKNOWLEDGE_TIMEOUT = 10.0
 """Seconds an event waits for its entry to be durable; the CLI's own file holds it anyway (measured: 0.1 s)."""
+
+CUT = "The context of this session is full; its handoff comes next."
+"""What the transcript says where a full session was cut."""
 
 INTERRUPT_TIMEOUT = 5.0
 """Seconds to wait for the result after an interrupt (measured: 0.02 to 0.09 s)."""
@@ -40,7 +45,8 @@ class Outcome:
     """How one CLI process ended.
 
     ``state``: ``"ok"``, ``"stopped"`` (a person), ``"full"`` (the context threshold was crossed) or ``"failed"``.
-    ``delivered``: the session knows what it was told.
+    ``delivered``: the session knows what it was told. ``text``: the model's last words. ``window``: the main thread's
+    context window in tokens as the CLI reported it, 0 if it did not.
     ``status``, ``kind`` and ``reason`` are the SDK's typed fields of a failure.
     """
 
@@ -51,6 +57,8 @@ class Outcome:
     reason: str | None = None
     mirror_failed: bool = False
     delivered: bool = True
+    text: str = ""
+    window: int = 0
 
 
 def _is_the_sdks(problem: Exception) -> bool:
@@ -61,14 +69,26 @@ def _is_the_sdks(problem: Exception) -> bool:
 
 
 class Attempt:
-    """Drives one CLI process for a flight."""
+    """Drives one CLI process for a flight.
+
+    With a ``threshold`` (tokens in the main thread's context) it is cut once that is reached: after the tools and
+    subagents that run have answered and before the next request. ``warn_at`` tokens are told to the person.
+    """
 
     def __init__(
-        self, flight: Flight, options: ClaudeAgentOptions, mirror: Mirror, *, threshold: int = 0
+        self,
+        flight: Flight,
+        options: ClaudeAgentOptions,
+        mirror: Mirror,
+        *,
+        threshold: int = 0,
+        warn_at: int = 0,
     ) -> None:
         self._flight = flight
         self._mirror = mirror
         self._threshold = threshold
+        self._warn_at = warn_at
+        self._over = False
         self._translate = Translator()
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._result: ResultMessage | None = None
@@ -81,7 +101,22 @@ class Attempt:
         self._reading = anyio.CancelScope()
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
         options.stderr = self._stderr.append
+        if threshold:
+            self._cut_after_tools(options)
         self._client = ClaudeSDKClient(options)
+
+    def _cut_after_tools(self, options: ClaudeAgentOptions) -> None:
+        # The one hook that the CLI calls after every call of a message has its result and before the next request:
+        # stopping there costs nothing, while an interrupt comes when the next request has been sent (measured).
+        async def after_batch(data: Any, _tool_use_id: str | None, _context: Any) -> Any:
+            if not self._over or data.get("agent_id"):
+                return {}
+            self._full = True
+            return {"continue_": False, "stopReason": CUT}
+
+        hooks: dict[Any, list[HookMatcher]] = dict(options.hooks or {})
+        hooks["PostToolBatch"] = [*hooks.get("PostToolBatch", []), HookMatcher(hooks=[after_batch])]
+        options.hooks = hooks
 
     async def run(self, prompt: str) -> Outcome:
         """Send the prompt, read to the last result, close the client."""
@@ -177,9 +212,19 @@ class Attempt:
             row.context = size
             data = {"context": size, "window": self._flight.window}
             self._events.put_nowait(Event("usage", uuid=message.uuid or "", data=data))
+            self._compare(size)
         texts = [block.text for block in message.content if hasattr(block, "text")]
         if texts:
             self._last_text = "\n".join(texts)
+
+    def _compare(self, size: int) -> None:
+        if not self._threshold:
+            return
+        self._over = size >= self._threshold
+        if size >= self._warn_at and not self._over:
+            self._warn_at = self._threshold  # once is enough
+            data = {"state": "near", "context": size, "at": self._threshold, "window": self._flight.window}
+            self._events.put_nowait(Event("handoff", data=data))
 
     async def _emit_in_order(self) -> None:
         """Hand events on, each one after its entry is durable: what a person has seen survives a kill."""
@@ -195,13 +240,12 @@ class Attempt:
         return f"{problem}" + (f" [{tail[-600:]}]" if tail else "")
 
     def _outcome(self, error: str) -> Outcome:
-        result, row = self._result, self._flight.row
+        result = self._result
         outcome = Outcome("ok", mirror_failed=bool(self._mirror.failed), kind=self._kind)
         outcome.delivered = self._mirror.delivered
         if result is not None:
             outcome.status, outcome.reason = result.api_error_status, result.terminal_reason
-            for usage in (result.model_usage or {}).values():
-                self._flight.window = int(usage.get("contextWindow") or 0) or self._flight.window
+            outcome.window = reported_window(result.model_usage, self._flight.model)
         if self._stopped or self._flight.stopping:
             outcome.state = "stopped"
         elif self._full:
@@ -214,7 +258,7 @@ class Attempt:
         elif result.is_error:
             outcome.state, outcome.error = "failed", result_error(result)
         else:
-            row.text = result.result or self._last_text
+            outcome.text = result.result or self._last_text
         return outcome
 
     @property

@@ -12,8 +12,21 @@ from flower.model import Event, StepResult
 
 Listener = Callable[[Event], Any]
 
+GO_ON = "Go on from where you were stopped."
+"""What a session is told when a person stopped it and then said nothing."""
+
 INTERRUPTED = "interrupted-by-human"
 """What the manifest says of a step that a person ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heir:
+    """What a successor comes from: the retired session, the handoff's number, its document and what that said."""
+
+    predecessor: str
+    generation: int
+    path: str
+    digest: str
 
 
 @dataclass(slots=True)
@@ -21,6 +34,9 @@ class Launch:
     """How the next CLI process of a step begins.
 
     ``prompt`` is what it is told; ``full_prompt`` is what a session is told that has to start from nothing.
+    ``counts``: it is an attempt; a handoff's turn and the start of a successor are none. ``handing_over``: the session
+    writes its handoff, without threshold. ``hard``: old results are trimmed as far as they can be. ``heir``: it is the
+    successor of a retired session.
     """
 
     prompt: str
@@ -28,14 +44,22 @@ class Launch:
     resume: str | None = None
     fork: bool = False
     resume_at: str | None = None
+    counts: bool = True
+    handing_over: bool = False
+    hard: bool = False
+    heir: Heir | None = None
 
 
 @dataclass
 class Flight:
-    """A running step. Everything here belongs to the event loop, but for ``stop``."""
+    """A running step. Everything here belongs to the event loop, but for ``stop``.
+
+    ``prompt`` is what the step was told, whatever retries and handoffs say since.
+    """
 
     row: StepResult
     listener: Listener | None = None
+    prompt: str = ""
     cost_before: float = 0.0
     usage: dict[str, int] = field(default_factory=dict)
     model: str = ""

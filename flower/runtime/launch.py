@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from claude_agent_sdk import ClaudeAgentOptions
@@ -9,13 +12,19 @@ from claude_agent_sdk import ClaudeAgentOptions
 from flower import supervise
 from flower.agents.access import Access
 from flower.agents.options import SessionArgs, build_options
+from flower.agents.spec import CompactPolicy
 from flower.agents.workbench import first_message
+from flower.books.locks import SessionLease
+from flower.books.rewriting import PruningSessionStore
 from flower.locale import _
 from flower.model import StepFailed
 from flower.runtime.attempt import Attempt, Outcome
 from flower.runtime.flight import Flight, Launch
 from flower.runtime.live import LiveSession
 from flower.runtime.mirror import Mirror
+from flower.runtime.succession import note_successor
+from flower.transcript.expire import EphemeralPolicy
+from flower.transcript.trim import TrimPolicy
 
 if TYPE_CHECKING:
     from flower.agents.spec import AgentSpec
@@ -28,17 +37,24 @@ async def attempt(rt: Runtime, flight: Flight, spec: AgentSpec, launch: Launch) 
         flight.notice(_("session {id} is not in the books; starting a new one").format(id=launch.resume[:8]))
         launch = Launch(launch.full_prompt, launch.full_prompt)
     session_id, lease, fork = await rt.claim(flight, launch)
-    flight.row.attempts += 1
+    flight.row.attempts += launch.counts
+    if launch.heir:
+        note_successor(rt, launch.heir, session_id)
     live = LiveSession(lease, session_id=session_id, cwd=rt.workspace)
     if live.leftover and not await rt.read_back(flight, live.root):
         lease.release()
         raise StepFailed(
             _("{path} holds entries of an earlier run that cannot be saved").format(path=live.root)
         )
-    with live:
+    with live, _kept_from_others(rt, launch) as let_go:
         if launch.resume:
-            await _materialise(rt, live, launch.resume)
-        mirror = Mirror(rt.store, session_id, lambda: rt.remember(flight, session_id))
+            await _materialise(rt, live, launch.resume, hard=launch.hard)
+
+        def on_first() -> None:
+            rt.remember(flight, session_id)
+            let_go()
+
+        mirror = Mirror(rt.store, session_id, on_first)
         session = SessionArgs(
             new_id=session_id if fork or not launch.resume else None,
             resume=launch.resume,
@@ -46,10 +62,20 @@ async def attempt(rt: Runtime, flight: Flight, spec: AgentSpec, launch: Launch) 
             resume_at=launch.resume_at,
         )
         marker = rt.marker(session_id)
-        drive = Attempt(flight, _options(rt, flight, spec, session, live, mirror, marker), mirror)
+        options = _options(rt, flight, spec, session, live, mirror, marker)
+        flight.window = rt.windows.of(spec.model)
+        watch = rt.handoff.enabled and not launch.handing_over
+        drive = Attempt(
+            flight,
+            options,
+            mirror,
+            threshold=rt.handoff.threshold(flight.window) if watch else 0,
+            warn_at=rt.handoff.warning(flight.window),
+        )
         try:
             outcome = await drive.run(_words(rt, spec, launch))
             rt.meter(flight, drive.cost_counter)
+            rt.windows.report(spec.model, outcome.window)
             if outcome.mirror_failed or outcome.state == "failed":
                 live.keep = outcome.mirror_failed = not await rt.read_back(flight, live.root)
         finally:
@@ -60,11 +86,38 @@ async def attempt(rt: Runtime, flight: Flight, spec: AgentSpec, launch: Launch) 
     return outcome
 
 
-async def _materialise(rt: Runtime, live: LiveSession, session_id: str) -> None:
+@contextmanager
+def _kept_from_others(rt: Runtime, launch: Launch) -> Iterator[Callable[[], None]]:
+    """Until a successor has an entry nobody else goes on with its predecessor; yields what ends that."""
+    lease = SessionLease.acquire(rt.run_dir, launch.heir.predecessor, run=rt.run_id) if launch.heir else None
+
+    def let_go() -> None:
+        if isinstance(lease, SessionLease):
+            lease.release(remove=True)
+
+    try:
+        yield let_go
+    finally:
+        let_go()
+
+
+async def _materialise(rt: Runtime, live: LiveSession, session_id: str, *, hard: bool) -> None:
     """Write the session's transcript where the CLI looks for it, rewritten for the model."""
     key = {"project_key": rt.project_key, "session_id": session_id}
-    written = await rt.store.materialise(key, live.transcript(rt.project_key, session_id))
+    store = _trimming_hard(rt) if hard else rt.store
+    written = await store.materialise(key, live.transcript(rt.project_key, session_id))
     live.register_inserted(set(written.inserted))
+
+
+def _trimming_hard(rt: Runtime) -> PruningSessionStore:
+    """The same books, fed back with no large result left in them, recent or not."""
+    return PruningSessionStore(
+        rt.store.backend,
+        rt.workspace,
+        policy=TrimPolicy(keep_recent=0, min_chars=400, block=1),
+        prune=rt.store.rules.prune,
+        ephemeral=EphemeralPolicy(keep_recent=0, block=1),
+    )
 
 
 def _words(rt: Runtime, spec: AgentSpec, launch: Launch) -> str:
@@ -94,6 +147,8 @@ def _options(
         record=flight.notice,
         spill_threshold=rt.spill_threshold,
     )
+    if rt.handoff.enabled and spec.compact is None:
+        spec = replace(spec, compact=CompactPolicy("no_summary"))
     return build_options(
         spec,
         cwd=rt.workspace,

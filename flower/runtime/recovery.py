@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,7 @@ async def after_failure(rt: Runtime, flight: Flight, outcome: Outcome, launch: L
         return None
     await _wait(rt, flight, outcome)
     if not outcome.delivered:
-        return launch
+        return replace(launch, counts=True)
     if rt.has_session(row.session_id):
         return Launch(policy.resume_prompt, launch.full_prompt, row.session_id)
     return Launch(launch.full_prompt, launch.full_prompt)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,8 @@ from flower.model import (
     StepResult,
     new_run_id,
 )
-from flower.runtime.flight import INTERRUPTED, Flight, Launch, Listener
+from flower.runtime.flight import GO_ON, INTERRUPTED, Flight, Launch, Listener
+from flower.runtime.handoff import HandoffPolicy, Windows, policy_of
 from flower.runtime.recovery import after_failure
 from flower.runtime.resilience import Resilience
 from flower.transcript.expire import EphemeralPolicy
@@ -39,9 +41,6 @@ if TYPE_CHECKING:
     from flower.agents.channel import HumanChannel
     from flower.agents.spec import AgentSpec
     from flower.agents.workbench import Workbench
-
-GO_ON = "Go on from where you were stopped."
-"""What a session is told when a person stopped it and then said nothing."""
 
 AfterStop = Callable[[], Awaitable["str | None"]]
 
@@ -84,7 +83,7 @@ class Runtime:
         workbench: bool | Workbench = False,
         spill_threshold: int = 4000,
         resilience: bool | Resilience = True,
-        handoff: Any = True,
+        handoff: bool | HandoffPolicy = True,
         store: Any = None,
         isolate: bool = False,
         channel: HumanChannel | None = None,
@@ -104,7 +103,8 @@ class Runtime:
         self.resilience = (
             resilience if isinstance(resilience, Resilience) else Resilience(enabled=bool(resilience))
         )
-        self.handoff = handoff
+        self.handoff = policy_of(handoff)
+        self.windows = Windows(self.handoff)
         self.run_id = new_run_id()
         self.results: list[StepResult] = []
         self.on_session: Callable[[str], None] | None = None
@@ -218,7 +218,7 @@ class Runtime:
             )
         self._check_budget()
         await self._reconcile_once()
-        flight = Flight(StepResult(step=step_name), on_event)
+        flight = Flight(StepResult(step=step_name), on_event, prompt)
         flight.bind()
         self._flights.append(flight)
         try:
@@ -236,22 +236,30 @@ class Runtime:
     async def _fly(self, flight: Flight, spec: AgentSpec, launch: Launch) -> None:
         """Attempt after attempt until one is good, the person ends it, or trying again makes no sense."""
         from flower.runtime.launch import attempt
+        from flower.runtime.succession import Succession
 
-        while True:
+        line = Succession(self, flight, spec)
+        following: Launch | None = launch
+        while following is not None:
+            settled = await line.settle(following)
+            if settled is None:
+                return
+            launch = settled
             outcome = await attempt(self, flight, spec, launch)
+            line.told(outcome)
             if outcome.state == "ok":
-                flight.row.ok = True
+                flight.row.ok, flight.row.text = True, outcome.text
                 return
             if outcome.state == "stopped":
-                launch = await self._after_stop(flight, launch, delivered=outcome.delivered)
-                continue
-            following = await after_failure(self, flight, outcome, launch)
-            if following is None:
-                flight.row.error = outcome.error
-                return
-            launch = following
+                following = await self.after_stop_of(flight, launch, delivered=outcome.delivered)
+            elif line.is_due(outcome):
+                following = await line.after(outcome, launch)
+            else:
+                following = await after_failure(self, flight, outcome, launch)
+                if following is None:
+                    flight.row.error = outcome.error
 
-    async def _after_stop(self, flight: Flight, launch: Launch, *, delivered: bool) -> Launch:
+    async def after_stop_of(self, flight: Flight, launch: Launch, *, delivered: bool) -> Launch:
         """A person stopped the step: hear what they have to say, then go on in the same session.
 
         What the stop kept from being delivered is said again, with the person's words behind it.
@@ -271,7 +279,7 @@ class Runtime:
                 return Launch(
                     f"{launch.prompt}\n\n{told}", full, launch.resume, launch.fork, launch.resume_at
                 )
-            return Launch(full, full)
+            return replace(launch, prompt=full, full_prompt=full)
         return Launch(told if delivered else f"{launch.prompt}\n\n{told}", full, session)
 
     def _land(self, flight: Flight) -> None:
@@ -337,7 +345,7 @@ class Runtime:
         if launch.resume and not fork:
             lease = await self._lease_of(launch.resume)
             if isinstance(lease, SessionLease):
-                self._announce(flight, launch.resume, owner=True)
+                self._announce(flight, launch.resume, owner=True, counts=launch.counts)
                 return launch.resume, lease, False
             text = _("session {id} is in use by {holder}; working on a fork of it")
             flight.notice(text.format(id=launch.resume[:8], holder=lease))
@@ -345,7 +353,7 @@ class Runtime:
         chosen = str(uuid.uuid4())
         fresh = SessionLease.acquire(self.run_dir, chosen, run=self.run_id)
         assert isinstance(fresh, SessionLease), "a new uuid cannot be held"
-        self._announce(flight, chosen, owner=owner)
+        self._announce(flight, chosen, owner=owner, counts=launch.counts)
         return chosen, fresh, fork
 
     async def _lease_of(self, session_id: str) -> SessionLease | Holder:
@@ -355,11 +363,12 @@ class Runtime:
                 return lease
             await anyio.sleep(0.5)
 
-    def _announce(self, flight: Flight, session_id: str, *, owner: bool) -> None:
+    def _announce(self, flight: Flight, session_id: str, *, owner: bool, counts: bool) -> None:
         """The id is on disk before it can matter: before the CLI starts."""
         flight.row.session_id = session_id
-        flight.row.resumed = flight.row.resumed or session_id in self._driven
-        flight.owner = owner
+        flight.row.resumed = flight.row.resumed or (counts and session_id in self._driven)
+        # Whoever works beside a session's owner goes on so, in the successor of its fork as well.
+        flight.owner = flight.owner and owner
         self.remember(flight, session_id)
         self._driven.add(session_id)
 
