@@ -97,7 +97,9 @@ class Record:
         self._entry = entry
         self.uuid: str | None = look.uuid if isinstance(look.uuid, str) and look.uuid else None
         self.parent: str | None = look.parentUuid if isinstance(look.parentUuid, str) else None
-        self.content = look.message.content if look.message is not None and look.type in SPEAKERS else None
+        self.content: Any = (
+            look.message.content if look.message is not None and look.type in SPEAKERS else None
+        )
         self.type: str = look.type if isinstance(look.type, str) else ""
         self.protected = bool(look.isMeta or look.isCompactSummary)
         self.dropped = False
