@@ -78,6 +78,7 @@ def freeze(scratch: Path, out: Path) -> Path:
     environment = {
         **os.environ,
         "PYTHONHASHSEED": "0",
+        "PYTHONPATH": str(ROOT),  # this checkout's flower, whatever the environment has installed
         "SOURCE_DATE_EPOCH": commit_time(),
         # Not the user's: what an earlier build stripped there would be taken for this one's.
         "PYINSTALLER_CONFIG_DIR": str(scratch / "config"),

@@ -4,26 +4,47 @@ from __future__ import annotations
 
 import re
 import sys
+import sysconfig
+from importlib import import_module
 from pathlib import Path
 
 ORDINARY_PREFIXES = ("/usr", "/usr/local")
 
 
 def remove_paths(tree: Path) -> None:
-    """Replace the place where this Python is installed, in ELF strings (RUNPATH, sys.prefix), by /usr/local.
+    """Make the place where this Python is installed unreadable in ELF strings (RUNPATH, sys.prefix).
 
-    A frozen program uses none of them: the boot loader says where everything is. Each string keeps its
-    length, the rest is filled with NUL.
+    A frozen program uses none of them: the boot loader says where everything is. Only letters of the parent
+    directory change, in place: linkers let one string be the tail of another ("3.11.7" of "/opt/3.11.7").
     """
     prefix = sys.base_prefix
     if prefix in ORDINARY_PREFIXES:
         return
-    pattern = re.compile(re.escape(prefix.encode()) + rb"([^\0]*)\0")
     for path in binaries(tree):
         data = path.read_bytes()
-        clean = pattern.sub(lambda m: (b"/usr/local" + m[1]).ljust(len(m[0]), b"\0"), data)
+        clean = data.replace(prefix.encode(), nowhere(prefix).encode())
         if clean != data:
             path.write_bytes(clean)
+
+
+def nowhere(prefix: str) -> str:
+    """A path of the same length and last part that exists nowhere."""
+    parent, _, name = prefix.rpartition("/")
+    return f"/{'_' * (len(parent) - 1)}/{name}" if parent else prefix
+
+
+def write_sysconfigdata(directory: Path) -> None:
+    """A copy of Python's record of how it was built, without the places where that happened."""
+    name = sysconfig._get_sysconfigdata_name()  # type: ignore[attr-defined]
+    values = {}
+    for key, value in sorted(import_module(name).build_time_vars.items()):
+        if isinstance(value, str):
+            value = value.replace(sys.base_prefix, "/usr/local")
+            if any(place in value for place in ("/tmp/", "/build/", "/home/", "/root/")):
+                continue
+        values[key] = value
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / f"{name}.py").write_text(f"build_time_vars = {values!r}\n", encoding="utf-8")
 
 
 def binaries(tree: Path) -> list[Path]:
