@@ -25,7 +25,7 @@ test: $(VENV)/.dev
 binary: $(VENV)/.freeze
 	$(BIN)/python packaging/build.py --level $(or $(LEVEL),10)
 
-test-frozen: $(VENV)/.dev
+test-frozen: $(VENV)/.dev $(VENV)/.freeze
 	$(BIN)/python -m pytest -m frozen tests/frozen $(ARGS)
 
 lint: $(VENV)/.dev
