@@ -275,5 +275,5 @@ class Life(RuleBasedStateMachine):
             assert hashlib.sha256(file.read_bytes()).hexdigest().startswith(file.stem)
 
 
-Life.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+Life.TestCase.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
 TestLife = Life.TestCase
