@@ -42,7 +42,9 @@ def tree() -> Path:
 def cache(binary: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A FLOWER_CACHE in which the file is unpacked."""
     place = tmp_path_factory.mktemp("cache") / "flower"
-    subprocess.run([str(binary), "--version"], env={"FLOWER_CACHE": str(place)}, check=True, capture_output=True)
+    subprocess.run(
+        [str(binary), "--version"], env={"FLOWER_CACHE": str(place)}, check=True, capture_output=True
+    )
     return place
 
 

@@ -21,7 +21,11 @@ MIRROR = "http://deb.debian.org/debian"
 def suite() -> str:
     """This machine's Debian, or the newest stable one: its glibc must be as new as the build's."""
     facts = Path("/etc/os-release").read_text(encoding="utf-8")
-    named = [line.partition("=")[2].strip('"') for line in facts.splitlines() if line.startswith("VERSION_CODENAME=")]
+    named = [
+        line.partition("=")[2].strip('"')
+        for line in facts.splitlines()
+        if line.startswith("VERSION_CODENAME=")
+    ]
     return named[0] if "\nID=debian" in f"\n{facts}" and named else "trixie"
 
 
@@ -84,7 +88,11 @@ class Room:
 
     def run(self, *command: str, timeout: float = 120, **more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            self.words(*command, **more), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout
+            self.words(*command, **more),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
         )
 
     def start(self, *command: str, **more: Any) -> subprocess.Popen[str]:

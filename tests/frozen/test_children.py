@@ -21,12 +21,16 @@ OF_THE_LOADER = ("_PYI_", "PYINSTALLER", "FLOWER_GUARD", "LD_LIBRARY_PATH_ORIG")
 
 def system_python() -> str:
     """A Python with libraries of its own; a shim would only start another one."""
-    return next(path for path in ("/usr/bin/python3", shutil.which("python3")) if path and Path(path).exists())
+    return next(
+        path for path in ("/usr/bin/python3", shutil.which("python3")) if path and Path(path).exists()
+    )
 
 
 def bash(command: list[str], place: Place, endpoint: ScriptedEndpoint, line: str) -> None:
     words = [*command, "once", "-t", "Bash", line]
-    done = subprocess.run(words, cwd=place.dir, env=place.env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    done = subprocess.run(
+        words, cwd=place.dir, env=place.env, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     endpoint.check()
 
@@ -55,7 +59,12 @@ def test_the_systems_programs_load_the_systems_libraries(
 def test_the_environment_is_the_persons(command: list[str], tmp_path: Path, mine: str) -> None:
     with ScriptedEndpoint(obedient) as endpoint:
         place = Place.make(tmp_path, endpoint.env(), **({"LD_LIBRARY_PATH": mine} if mine else {}))
-        bash(command, place, endpoint, "env > environment.txt; cat /proc/$PPID/environ | tr '\\0' '\\n' > claude.txt")
+        bash(
+            command,
+            place,
+            endpoint,
+            "env > environment.txt; cat /proc/$PPID/environ | tr '\\0' '\\n' > claude.txt",
+        )
     for name in ("environment.txt", "claude.txt"):
         lines = (place.dir / name).read_text().splitlines()
         assert f"HOME={place.home}" in lines

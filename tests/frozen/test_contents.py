@@ -22,7 +22,11 @@ from flower.scripted.demo import demo_script
 ROOT = Path(__file__).parents[2]
 CLAUDE = Path("_internal/claude_agent_sdk/_bundled/claude")
 # Read before the tests empty the environment.
-SECRETS = [v for k, v in os.environ.items() if len(v) > 8 and any(w in k for w in ("TOKEN", "SECRET", "PASSWORD", "_KEY"))]
+SECRETS = [
+    v
+    for k, v in os.environ.items()
+    if len(v) > 8 and any(w in k for w in ("TOKEN", "SECRET", "PASSWORD", "_KEY"))
+]
 HOME = os.environ.get("HOME", "/root")
 
 

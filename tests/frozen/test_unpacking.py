@@ -16,7 +16,9 @@ VERSION = f"flower {__version__}\n"
 
 
 def start(binary: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(binary), *(words or ("--version",))], env=environ, capture_output=True, text=True)
+    return subprocess.run(
+        [str(binary), *(words or ("--version",))], env=environ, capture_output=True, text=True
+    )
 
 
 def works(done: subprocess.CompletedProcess[str], said: str = "") -> None:

@@ -1,0 +1,89 @@
+"""The one file beside flower in a virtual environment: how long a start takes and how large it is.
+
+`make binary`, then `python -m benchmarks.frozen`. Empty where nothing is built.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DIST = Path(os.environ.get("FLOWER_DIST") or ROOT / "dist")
+CLAUDE = Path("flower/_internal/claude_agent_sdk/_bundled/claude")
+STARTS = 15
+FIRST_STARTS = 3
+WORDS = (["--version"], ["status"])
+
+Row = tuple[str, float, str, str, float, str]
+"""Name, value, unit, what it is compared with, ratio to that, bound on the ratio or the value."""
+
+
+def rows() -> list[Row]:
+    """One row a measurement; what is compared is measured in turns, in the same minute."""
+    built = sorted(DIST.glob(f"flower-*-{sys.platform}-*"))
+    if not built:
+        return []
+    return [*starts(built[-1]), *sizes(built[-1])]
+
+
+def starts(binary: Path) -> list[Row]:
+    with tempfile.TemporaryDirectory(prefix="flower-bench-") as scratch:
+        place = Path(scratch)
+        env = {"PATH": os.environ["PATH"], "HOME": scratch, "LANG": "C.UTF-8"}
+        first = []
+        for number in range(FIRST_STARTS):
+            env["FLOWER_CACHE"] = str(place / f"cache{number}")
+            first.append(seconds([str(binary), "--version"], env, place))
+        out: list[Row] = [("first start", statistics.median(first), "s", "", 0.0, "<= 5 s")]
+        venv = str(Path(sys.executable).with_name("flower"))
+        for words in WORDS:
+            frozen, plain = in_turns([str(binary), *words], [venv, *words], env, place)
+            name = f"{' '.join(words)} from the one file"
+            out.append((name, frozen * 1000, "ms", f"venv {plain * 1000:.0f} ms", frozen / plain, "<= 1.3"))
+        return out
+
+
+def in_turns(
+    frozen: Sequence[str], plain: Sequence[str], env: dict[str, str], place: Path
+) -> tuple[float, float]:
+    """Medians of both; neither gets the quieter minutes."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(STARTS):
+        times[0].append(seconds(frozen, env, place))
+        times[1].append(seconds(plain, env, place))
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
+def seconds(words: Sequence[str], env: dict[str, str], place: Path) -> float:
+    begun = time.perf_counter()
+    subprocess.run(words, env=env, cwd=place, check=True, stdin=subprocess.DEVNULL, capture_output=True)
+    return time.perf_counter() - begun
+
+
+def sizes(binary: Path) -> list[Row]:
+    import zstandard
+
+    level = int(os.environ.get("LEVEL") or 10)
+    parameters = zstandard.ZstdCompressionParameters.from_level(
+        level, threads=os.cpu_count() or 1, window_log=25 if level > 15 else 23
+    )
+    compressor = zstandard.ZstdCompressor(compression_params=parameters)
+    claude = len(compressor.compress((DIST / CLAUDE).read_bytes()))
+    whole = binary.stat().st_size
+    beside = f"claude, zstd -{level}: {claude / 1e6:.1f} MB"
+    return [
+        ("the one file", whole / 1e6, "MB", beside, whole / claude, "<= 1.15"),
+        ("all but claude in it", (whole - claude) / 1e6, "MB", "", 0.0, "<= 30 MB"),
+    ]
+
+
+if __name__ == "__main__":
+    for name, value, unit, beside, ratio, bound in rows():
+        print(f"{name:36} {value:8.2f} {unit:3} {beside:36} {f'{ratio:.2f}' if ratio else '':6} {bound}")
