@@ -20,6 +20,7 @@ from flower.model import RunIsLive, UsageError
 
 if TYPE_CHECKING:
     from flower.agents.channel import HumanChannel
+    from flower.runtime.handoff import HandoffPolicy
     from flower.runtime.runtime import Runtime
     from flower.workflow.workflow import Workflow
 
@@ -51,6 +52,15 @@ PATIENCE_SECONDS = 1800.0
     help=_("seconds to wait for an answer; 0: nobody is there (default: 1800, and 0 without a terminal)"),
 )
 @click.option("--isolate", is_flag=True, help=_("every worker in a git worktree of its own"))
+@click.option(
+    "--window",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=_("tokens that the context window holds (default: what the CLI reports)"),
+)
+@click.option(
+    "--no-handoff", is_flag=True, help=_("let a session run into the wall instead of handing it off")
+)
 @click.option("--no-trim", is_flag=True, help=_("feed old large tool results again in full"))
 @click.option("--wait", is_flag=True, help=_("wait for a session another run uses, instead of branching off"))
 @click.option(
@@ -66,6 +76,7 @@ def command(ctx: click.Context, /, request: tuple[str, ...], **said: Any) -> Non
     settings = settings_of(ctx)
     refuse_flags(settings, "go")
     settings.check_workspace()
+    handoff = _handoff(said)
     if said["isolate"]:
         _check_repository(settings.workspace)
     keyboard = Keyboard() if settings.interactive else None
@@ -82,7 +93,7 @@ def command(ctx: click.Context, /, request: tuple[str, ...], **said: Any) -> Non
     def open_runtime(notice: Any) -> Runtime:
         if wish.new:
             archive(settings, drive, isolate=said["isolate"])
-        return _runtime(settings, said, channel, flow, notice)
+        return _runtime(settings, said, channel, flow, handoff, notice)
 
     async def body(runtime: Runtime, emit: Emit) -> str:
         return result_of(await flow.run(runtime, on_event=emit), flow.steps[-1].name)
@@ -147,7 +158,22 @@ def announce_wake(flow: Workflow, settings: Settings, drive: Drive) -> None:
     flow.opening = open_and_tell
 
 
-def _runtime(settings: Settings, said: dict[str, Any], channel: Any, flow: Workflow, notice: Any) -> Runtime:
+def _handoff(said: dict[str, Any]) -> bool | HandoffPolicy:
+    from flower.runtime.handoff import HandoffPolicy
+
+    if said["window"] is None:
+        return not said["no_handoff"]
+    return HandoffPolicy(enabled=not said["no_handoff"], window=said["window"])
+
+
+def _runtime(
+    settings: Settings,
+    said: dict[str, Any],
+    channel: Any,
+    flow: Workflow,
+    handoff: bool | HandoffPolicy,
+    notice: Any,
+) -> Runtime:
     from flower.runtime.runtime import Runtime
 
     return Runtime(
@@ -158,6 +184,7 @@ def _runtime(settings: Settings, said: dict[str, Any], channel: Any, flow: Workf
         isolate=said["isolate"],
         channel=channel,
         budget_usd=said["budget"],
+        handoff=handoff,
         wait=said["wait"],
         notice=notice,
     )

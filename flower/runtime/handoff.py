@@ -121,7 +121,8 @@ class Windows:
         """The window, in tokens, of an agent whose spec names this model (None: the environment's)."""
         if self._policy.given:
             return self._policy.size
-        return self._reported.get(model) or (default_window(model) if model else self._policy.size)
+        # Guessed now and not when the policy was made: a `.env` may have named the model since.
+        return self._reported.get(model) or default_window(model)
 
     def report(self, model: str | None, window: int) -> None:
         """Remember what the CLI said; 0 is no report."""

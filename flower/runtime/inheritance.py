@@ -1,4 +1,4 @@
-"""What a successor inherits: the request byte for byte, the handoff, and the last words it must know. Pure functions."""
+"""What a successor inherits: the request byte for byte, the handoff, the last words it must know. Pure functions."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from flower.documents.handoff import Handoff
 Entry = Mapping[str, Any]
 
 OPENING = "You take over work that an earlier session began; its context was full.\n\n"
+HANDOFF_ASKED = "The context of this conversation is full."
+"""How the rules for the handoff's own turn begin: those words are no instruction of the work."""
+
 _REQUEST = re.compile(re.escape(OPENING) + r'<original-request characters="(?P<size>\d+)">\n')
 _INDEX = re.compile(r"<workbench>\nOn the workbench \(.*?\n</workbench>\n\n", re.DOTALL)
 _EDIT_TOOLS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
@@ -90,9 +93,8 @@ def said_to(entries: Iterable[Entry]) -> Iterator[str]:
         content = _content(entry)
         if isinstance(content, str):
             yield content
-        elif texts := [b["text"] for b in _blocks(content, "text") if isinstance(b.get("text"), str)]:
-            if not _blocks(content, "tool_result"):
-                yield "\n".join(texts)
+        elif (texts := _texts(content)) and not _blocks(content, "tool_result"):
+            yield "\n".join(texts)
 
 
 def answered(entries: Iterable[Entry]) -> bool:
@@ -115,7 +117,7 @@ def written_already(entries: Sequence[Entry], prompt: str) -> str:
     asked = max((n for n, e in enumerate(entries) if prompt in said_to([e])), default=-1)
     if asked < 0 or any(True for _ in said_to(entries[asked + 1 :])):
         return ""
-    texts = [str(b["text"]) for e in spoken(entries[asked + 1 :]) for b in _blocks(_content(e), "text")]
+    texts = [text for e in spoken(entries[asked + 1 :]) for text in _texts(_content(e))]
     return texts[-1] if texts and Handoff.parse(texts[-1]).complete else ""
 
 
@@ -147,12 +149,19 @@ def mechanical(entries: Sequence[Entry], own: str = "") -> Handoff:
     )
     return Handoff(
         doing=partial.doing or doing,
-        decided=partial.decided,
+        decided=partial.decided or _told(list(said_to(entries))[1:]),
         dead_ends=partial.dead_ends,
         next=partial.next or following,
         scene="\n\n".join(part for part in (partial.scene, _scene(calls)) if part),
         degraded=True,
     )
+
+
+def _told(words: Sequence[str]) -> str:
+    """What the session was told after its first message, the last of it: a person's words hold until done."""
+    asked = [w.strip()[:_TEXT_LIMIT] for w in words if not w.startswith(HANDOFF_ASKED)]
+    quoted = "\n\n".join(_quote(w) for w in asked[-_LAST_TEXTS:])
+    return f"What the session was told after the request, oldest first:\n\n{quoted}" if quoted else ""
 
 
 def _words_and_calls(entries: Sequence[Entry]) -> tuple[list[str], list[Mapping[str, Any]]]:
@@ -200,3 +209,7 @@ def _content(entry: Entry) -> Any:
 def _blocks(content: Any, kind: str) -> list[Mapping[str, Any]]:
     items = content if isinstance(content, list) else []
     return [b for b in items if isinstance(b, Mapping) and b.get("type") == kind]
+
+
+def _texts(content: Any) -> list[str]:
+    return [b["text"] for b in _blocks(content, "text") if isinstance(b.get("text"), str)]
