@@ -51,8 +51,9 @@ async def attempt(rt: Runtime, flight: Flight, spec: AgentSpec, launch: Launch) 
             await _materialise(rt, live, launch.resume, hard=launch.hard)
 
         def on_first() -> None:
-            rt.remember(flight, session_id)
+            # In this order: the lineage names a successor only where nobody holds its predecessor.
             let_go()
+            rt.remember(flight, session_id)
 
         mirror = Mirror(rt.store, session_id, on_first)
         session = SessionArgs(

@@ -8,6 +8,7 @@ LABEL is the end.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -22,6 +23,13 @@ from tests.e2e.handing import POLICY, SPEC
 
 REQUEST = "port  the parser 移植\n\nall of it"
 WORDS = "carry on"
+MARKS = {
+    "You take over": "inheritance",
+    "It ends here": "rules",
+    "yacc is too slow": "document",
+    "worked": "result",
+}
+"""What a batch of entries is called by a text that is in it."""
 
 
 class Failpoint:
@@ -60,9 +68,11 @@ def arm(point: Failpoint) -> None:
     append = Mirror.append
 
     async def watched(self: Mirror, key: Mapping[str, str], entries: Sequence[Mapping[str, Any]]) -> None:
-        point.pass_by("before append")
+        text = json.dumps(entries)
+        what = next((name for mark, name in MARKS.items() if mark in text), "entries")
+        point.pass_by(f"before {what}")
         await append(self, dict(key), [dict(e) for e in entries])
-        point.pass_by("after append")
+        point.pass_by(f"after {what}")
 
     Mirror.append = watched  # type: ignore[method-assign, assignment]
 

@@ -24,15 +24,14 @@ ROOT = Path(__file__).parents[2]
 POINTS = [
     ("event usage", 1),  # the threshold is seen, the tool is still running
     ("event handoff writing", 1),
-    ("before append", 2),  # in the handoff's own turn, before it is known to be asked for
-    ("after append", 3),  # written, not yet frozen
-    ("event handoff done", 1),
-    (">交接/", 2),  # the old document is in the archive, the new one not yet written
+    ("before rules", 1),  # the handoff's own turn has begun
+    ("after document", 1),  # written, not yet frozen
+    ("after .md>交接/", 1),  # the old document is in the archive, the new one not yet in its place
     ("after .tmp>notes/交接-work.md", 1),
-    ("after .tmp>handoff/", 1),  # the successor is chosen
-    ("after .tmp>handoff/", 2),
-    ("before append", 4),  # it runs and has no entry
-    ("before .tmp>runs/lineage.json", 1),  # it has an entry, the lineage does not know yet
+    ("after .tmp>handoff/", 1),  # the successor is chosen,
+    ("after .tmp>handoff/", 2),  # and that is known from both ends
+    ("before inheritance", 1),  # it runs and has no entry
+    ("before .tmp>runs/lineage.json", 1),  # it has one, the lineage does not know yet
     ("after .tmp>runs/lineage.json", 1),
 ]
 
@@ -70,7 +69,8 @@ def check(base: Path, label: str, nth: int) -> bool:
         before = sessions(base)
         named = json.loads((base / "runs" / "lineage.json").read_text())["steps"]["work"]
         assert named in before, "the lineage names a session that is not in the books"
-        edited = struck and len(before) == 1 and "regex stays" in (text := desk.document.read_text())
+        text = desk.document.read_text() if desk.document.exists() else ""
+        edited = struck and len(before) == 1 and "regex stays" in text
         if edited:
             desk.document.write_text(text.replace("regex stays", "regex goes"))
         next_run = runtime(base)
@@ -78,7 +78,7 @@ def check(base: Path, label: str, nth: int) -> bool:
         next_run.close()
         endpoint.check()
     assert ctx["work"] == "all is done"
-    if (label, nth) == ("after append", 3):
+    if label == "after document":
         assert len(model.handoffs) == 1, "what was written is paid for once"
     after = sessions(base)
     assert len(after) == 2, "more than one line of succession"
