@@ -32,7 +32,9 @@ HOME = os.environ.get("HOME", "/root")
 
 def telling() -> list[bytes]:
     """What names this machine, the checkout and its owner."""
-    named = {str(ROOT), sys.prefix, socket.gethostname(), "flower-build-", *SECRETS, f"{HOME}/"}
+    named = {str(ROOT), sys.prefix, socket.gethostname(), "flower-build-", *SECRETS}
+    if HOME != "/root":  # that is also where other people's wheels were built
+        named.add(f"{HOME}/")
     if not sys.base_prefix.startswith("/usr"):
         named.add(sys.base_prefix)
     return [name.encode() for name in named if len(name) > 5]
@@ -101,9 +103,11 @@ def test_claude_is_the_sdks_own_byte_for_byte(tree: Path) -> None:
 def test_what_is_read_at_run_time_is_inside(tree: Path) -> None:
     inside = tree / "_internal" / "flower"
     for path in (ROOT / "flower").rglob("*"):
-        if path.suffix in (".md", ".mo", ".sh") or path.name == "plugin.json":
-            copy = inside / path.relative_to(ROOT / "flower")
+        copy = inside / path.relative_to(ROOT / "flower")
+        if path.suffix in (".md", ".sh") or path.name == "plugin.json":
             assert copy.read_bytes() == path.read_bytes()
+        elif path.suffix == ".mo":
+            assert copy.stat().st_size > 1000
     assert os.access(inside / "supervise" / "claude-guard.sh", os.X_OK)
     assert demo_script.__module__ in {name for name, _ in modules(tree)}
 
