@@ -74,7 +74,7 @@ class Papers:
             return None  # Missing or unreadable: the handoff is written again, nothing depends on this copy.
         if found := _MARK.search(text):
             return Paper(text[: found.start()].strip() + "\n", found["session"], int(found["generation"]))
-        return Paper(text)
+        return Paper(text.strip() + "\n")
 
     def freeze(self, path: Path, text: str, session: str, generation: int) -> Paper:
         """Replace the document, whole or not at all; what stood there moves to the archive.
