@@ -33,7 +33,7 @@ _FATAL = re.compile(
     r"|permission_error|invalid_request|not_found_error|credit balance|quota exceeded|exceeded your (?:current )?quota"
     r"|insufficient (?:funds|quota|balance)|billing|payment required|(?<![\d.:])402(?![\d.])|budget"
     r"|max(?:imum)?[_ ]turns|(?:claude code|cli) not found|organi[sz]ation (?:has been |is )?disabled"
-    r"|oauth token (?:has )?(?:expired|been revoked)|please run /login|captive portal|unsupported (?:country|region)",
+    r"|oauth token (?:has )?(?:expired|been revoked)|please run /login|unsupported (?:country|region)",
     re.I,
 )
 _TRANSIENT = re.compile(
@@ -42,6 +42,7 @@ _TRANSIENT = re.compile(
     r"|connection (?:was )?(?:refused|reset|closed|lost|timed out|terminated)|getaddrinfo|name resolution"
     r"|(?<![\d.:])(?:408|425|429|500|502|503|504|52\d|529)(?![\d.])|overloaded|rate[_ ]limit|too many requests"
     r"|time[d]?[- ]?out|service unavailable|temporarily unavailable|bad gateway|gateway time|internal server error"
+    r"|captive portal|html page|malformed response|no data (?:arrived|received)|connection (?:was )?dropped"
     r"|api_error|stream (?:ended|closed|interrupted)|premature close|terminated|incomplete|unexpected end|aborted",
     re.I,
 )
@@ -86,6 +87,25 @@ def classify(
     if _TRANSIENT.search(text):
         return TRANSIENT
     return UNKNOWN
+
+
+_REFUSED = ("authentication_failed", "billing_error", "oauth_org_not_allowed", "model_not_found")
+_REFUSAL = re.compile(
+    r"api[- ]?key|authenticat|bearer|oauth|unauthori[sz]ed|credit balance|billing|payment required"
+    r"|insufficient (?:funds|quota|balance)|disabled (?:organi[sz]ation|claude)|organi[sz]ation (?:has been |is )?disabled"
+    r"|/login|(?<![\d.:])(?:401|402|407)(?![\d.])",
+    re.I,
+)
+
+
+def is_refusal(text: str, *, status: int | None = None, error: str | None = None) -> bool:
+    """Whether a fatal error is one of credentials, billing, model or TLS: only a person can change that.
+
+    The other fatal ones concern this one request, such as a malformed body or a turn limit.
+    """
+    if error in _REFUSED or status in (401, 402, 403, 407):
+        return True
+    return bool(_TLS.search(text) or _REFUSAL.search(text))
 
 
 def is_too_long(text: str, *, reason: str | None = None) -> bool:

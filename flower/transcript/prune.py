@@ -19,6 +19,12 @@ ORPHANED = (
     "[The run ended before this tool's result was recorded. "
     "Whether it took effect is not known: look before you repeat it.]"
 )
+LOST = (
+    "[This subagent was cut off before it was finished. What it did until then may be there: "
+    "look, then hand out what is left to do.]"
+)
+_LOST_AGENT = "Agent terminated early due to an API error"
+"""How the CLI begins the result of a subagent whose request failed."""
 _THINKING = ("thinking", "redacted_thinking")
 _COPIED = tuple("isSidechain agentId userType entrypoint cwd sessionId version gitBranch timestamp".split())
 
@@ -28,7 +34,8 @@ class PrunePolicy:
     """What is taken out of, or mended in, the copy that the model reads.
 
     Attributes:
-        drop_api_errors: leave out the messages the CLI made up itself, such as `API Error: …`.
+        drop_api_errors: leave out the messages the CLI made up itself, such as `API Error: …`, and give the result of
+            a subagent that ended with one a neutral text.
         neutralize_interrupts: give results of interrupted tools a neutral text, and leave out the marks.
         interrupt_text: that text.
         heal_orphans: give every call without a result one.
@@ -54,6 +61,7 @@ def prune(
     """
     if policy.drop_api_errors:
         _drop_errors(records, report)
+        _neutralize_lost_agents(pairs, report)
     _drop_denials(records, pairs, policy.keep_denials, report)
     if policy.neutralize_interrupts:
         _neutralize(records, pairs, policy.interrupt_text, report)
@@ -73,6 +81,18 @@ def _drop_errors(records: Sequence[Record], report: TrimReport) -> None:
             record.dropped = True
             report.errors += 1
             report.shrank(_size(record))
+
+
+def _neutralize_lost_agents(pairs: Pairs, report: TrimReport) -> None:
+    for answer in pairs.answers.values():
+        texts = answer.texts()
+        if not answer.editable or not answer.block.get("is_error") or not texts:
+            continue
+        if texts[0].startswith(_LOST_AGENT):
+            report.errors += 1
+            report.shrank(sum(map(len, texts)), len(LOST))
+            answer.set_body(LOST)
+            answer.drop_error()
 
 
 def _drop_denials(records: Sequence[Record], pairs: Pairs, keep: int, report: TrimReport) -> None:

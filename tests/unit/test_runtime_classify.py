@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from flower.runtime.classify import classify, is_too_long, is_unknown_conversation, reset_time
+from flower.runtime.classify import classify, is_refusal, is_too_long, is_unknown_conversation, reset_time
 
 FATAL = [
     'API Error: 400 {"type":"error","error":{"type":"invalid_request_error","message":"messages: at least one message is required"}}',
@@ -48,9 +48,29 @@ FATAL = [
     "permission denied for model",
     "unsupported country, region, or territory",
     "invalid_request_error: max_tokens: 128000 > 64000",
-    "captive portal detected: got an HTML page instead of JSON",
+    "Invalid API key · Fix external API key",
+    "API Error: 402 billing",
+    "Your organization has disabled Claude subscription access for Claude Code · Use an Anthropic API key instead, or ask "
+    "your admin to enable access. OAuth authentication is currently not allowed for this organization.",
+    "Your ANTHROPIC_API_KEY belongs to a disabled organization · organization is disabled",
+    "API Error: Unable to connect to API: Self-signed certificate detected (DEPTH_ZERO_SELF_SIGNED_CERT). The certificate "
+    "comes from an authority Claude Code doesn't trust, usually a TLS-inspecting corporate proxy",
+    "API Error: Unable to connect to API (EPROTO)",
+    "407 Proxy Authentication Required",
+    "Tunnel connection failed: 403 Forbidden by the proxy; api.internal is not in NO_PROXY",
 ]
 TRANSIENT = [
+    "captive portal detected: got an HTML page instead of JSON",
+    "API Error: API returned an empty or malformed response (HTTP 200) — check for a proxy or gateway intercepting the "
+    "request. Response: content-type html, body is an HTML page, 130 bytes, request-id absent.",
+    "API Error: Connection dropped (ECONNRESET). Check the gateway set in ANTHROPIC_BASE_URL, then try again.",
+    "API Error: Connection refused — a firewall or proxy may be blocking it (ECONNREFUSED)",
+    "API Error: 502 Bad Gateway. This is a server-side issue, usually temporary — try again in a moment. If it persists, "
+    "check your inference gateway (127.0.0.1:42735).",
+    "API Error: Request rejected (429) · This request would exceed your account's rate limit",
+    "No data arrived for more than 5 minutes.",
+    "Agent terminated early due to an API error: API Error: Connection dropped (ECONNRESET). (error type server_error)",
+    "connect ECONNREFUSED 10.0.0.1:3128 (proxy; NO_PROXY=localhost)",
     "API Error: Can't reach the API server (ENOTFOUND)",
     "API Error: Can’t reach the API server",
     "API Error: Connection error.",
@@ -145,6 +165,24 @@ def test_the_table_is_as_large_as_it_claims() -> None:
 )
 def test_typed_fields_decide_before_any_wording(fields: dict[str, object], text: str, expected: str) -> None:
     assert classify(text, **fields) == expected  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("fields", "text", "expected"),
+    [
+        ({"error": "model_not_found", "status": 404}, "There's an issue with the selected model (x).", True),
+        ({"error": "billing_error", "status": 400}, "Credit balance is too low", True),
+        ({"error": "invalid_request", "status": 400}, "Your ANTHROPIC_API_KEY belongs to a disabled organization", True),
+        ({}, "API Error: Unable to connect to API (EPROTO)", True),
+        ({}, "Claude Code not found at: /opt/claude", False),
+        ({"error": "invalid_request", "status": 400}, "messages: at least one message is required", False),
+        ({"reason": "max_turns"}, "Reached maximum number of turns (4)", False),
+    ],
+)
+def test_only_a_person_can_change_a_refusal(fields: dict[str, object], text: str, expected: bool) -> None:
+    assert classify(text, **fields) == "fatal"  # type: ignore[arg-type]
+    fields.pop("reason", None)
+    assert is_refusal(text, **fields) is expected  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
