@@ -14,12 +14,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from flower.cli.arguments import COMMANDS
+
 ROOT = Path(__file__).parents[1]
 DIST = Path(os.environ.get("FLOWER_DIST") or ROOT / "dist")
 CLAUDE = Path("flower/_internal/claude_agent_sdk/_bundled/claude")
 STARTS = 15
 FIRST_STARTS = 3
-WORDS = (["--version"], ["status"])
+WORDS = (["--version"], ["status"] if "status" in COMMANDS else ["cache"])
 
 Row = tuple[str, float, str, str, float, str]
 """Name, value, unit, what it is compared with, ratio to that, bound on the ratio or the value."""

@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -90,6 +91,7 @@ def freeze(scratch: Path, out: Path) -> Path:
         [*freezer, str(ROOT / "packaging" / "flower.spec")], check=True, env=environment, cwd=scratch
     )
     tree = scratch / "dist" / "flower"
+    open_base_library(tree)
     scrub.remove_paths(tree)
     facts = {
         "glibc": scrub.glibc_floor(tree),
@@ -103,6 +105,19 @@ def freeze(scratch: Path, out: Path) -> Path:
     shutil.rmtree(out / "flower", ignore_errors=True)
     shutil.move(tree, out / "flower")
     return out / "flower"
+
+
+def open_base_library(tree: Path) -> None:
+    """A directory instead of the zip file of the same name: every start reads some forty modules out of it.
+
+    Python takes either as a place for modules; as a directory it is opened a tenth faster.
+    """
+    library = tree / "_internal" / "base_library.zip"
+    packed = library.with_suffix(".packed")
+    library.rename(packed)
+    with zipfile.ZipFile(packed) as archive:
+        archive.extractall(library)
+    packed.unlink()
 
 
 def sdk() -> dict[str, str]:

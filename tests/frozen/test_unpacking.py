@@ -151,7 +151,7 @@ def rewrite(tree: Path) -> None:
 
 
 def delete(tree: Path) -> None:
-    (tree / "_internal" / "base_library.zip").unlink()
+    (tree / "_internal" / "base_library.zip" / "os.pyc").unlink()
 
 
 def forget(tree: Path) -> None:
