@@ -61,9 +61,9 @@ class SpillDirectory:
 
     def __call__(self, data: bytes, suffix: str) -> str | None:
         name = hashlib.sha256(data).hexdigest()[:16] + suffix
-        target = self.path / name
+        target = f"{self.path}/{name}"
         try:
-            if not (target.is_file() and target.stat().st_size == len(data)):
+            if not _holds(target, len(data)):
                 self.path.mkdir(parents=True, exist_ok=True)
                 write_atomic(target, data)
             if not self._hidden:
@@ -71,7 +71,14 @@ class SpillDirectory:
                 self._hidden = True
         except (OSError, BooksError):
             return None  # The body then stays in the conversation: large, but nothing is lost.
-        return (self.dirname / name).as_posix()
+        return f"{self.dirname.as_posix()}/{name}"
+
+
+def _holds(path: str, size: int) -> bool:
+    try:
+        return os.stat(path).st_size == size
+    except FileNotFoundError:
+        return False
 
 
 class _RewritingStore:

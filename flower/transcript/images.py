@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .chain import starts_anew
@@ -29,9 +29,9 @@ def limit_images(records: Sequence[Record], spill: Spill, report: TrimReport) ->
         if starts_anew(record):
             holding = []
         elif type(record.content) is list and not record.dropped and not record.protected:
-            holding += [
-                (record, block) for block in record.content if type(block) is dict for _ in _images(block)
-            ]
+            for block in record.content:
+                if type(block) is dict and block.get("type") in ("image", "tool_result"):
+                    holding += [(record, block)] * _images(block)
     old = holding[: boundary(len(holding), KEEP_IMAGES, BLOCK)]
     left: dict[int, int] = {}
     for _, block in old:
@@ -43,11 +43,13 @@ def limit_images(records: Sequence[Record], spill: Spill, report: TrimReport) ->
             report.images += count
 
 
-def _images(block: Block) -> Iterator[Block]:
-    if block.get("type") == "image":
-        yield block
-    elif block.get("type") == "tool_result" and isinstance(block.get("content"), list):
-        yield from (b for b in block["content"] if isinstance(b, dict) and b.get("type") == "image")
+def _images(block: Block) -> int:
+    if block["type"] == "image":
+        return 1
+    content = block.get("content")
+    if type(content) is not list:
+        return 0
+    return sum(isinstance(inner, dict) and inner.get("type") == "image" for inner in content)
 
 
 def _without(block: Block, count: int, spill: Spill) -> Block:

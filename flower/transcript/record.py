@@ -125,7 +125,8 @@ class Record:
     @classmethod
     def of_row(cls, raw: bytes) -> Record | None:
         """A record of a row's text; None if it holds no JSON object."""
-        if b"\\ud" in raw or b"\\u0000" in raw or b"\\uD" in raw or b"\x00" in raw:
+        # One scan for most rows. Half characters and NULs are always written as escapes.
+        if b"\\u" in raw and (b"\\ud" in raw or b"\\u0000" in raw or b"\\uD" in raw):
             return cls._of_suspect(raw)
         try:
             return cls(_look(raw), raw=raw)
@@ -200,7 +201,11 @@ class Record:
         """The entry as a line of a transcript file, without the line break."""
         if self._raw is not None and self._changes is None and b"\n" not in self._raw:
             return self._raw
-        return json.dumps(self.entry(), separators=(",", ":")).encode("ascii")
+        entry = self.entry()
+        try:
+            return msgspec.json.encode(entry)
+        except (msgspec.MsgspecError, ValueError, TypeError, OverflowError):
+            return json.dumps(entry, separators=(",", ":")).encode("ascii")
 
 
 def records_of(entries: Iterable[Entry]) -> list[Record]:

@@ -255,6 +255,17 @@ def test_cut_off_calls_get_one_entry_with_the_results_they_lack() -> None:
     assert made[0]["uuid"] == next(e for e in fed(t) if ORPHANED in json.dumps(e))["uuid"]
 
 
+def test_what_followed_a_cut_off_call_follows_its_result() -> None:
+    t = Transcript()
+    t.user("go")
+    t.call("sleep 100")
+    t.housekeeping()
+    t.user("go on")
+    _, call, made, mark, after = fed(t)
+    assert made["parentUuid"] == call["uuid"]
+    assert after["parentUuid"] == mark["leafUuid"] == made["uuid"]
+
+
 def test_what_is_stored_after_a_healed_load_stays_linked() -> None:
     t = Transcript()
     t.user("go")

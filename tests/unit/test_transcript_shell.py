@@ -333,9 +333,10 @@ cd -P x
 """
 
 RAW_WRITES = [
-    "", " ", "\n", ";", "ls\nrm x", "ls\r\nrm x", "ls\rrm x", "ls \\\n-la", "ls\\", "l\\\ns", "git log \\\n--output=x",
-    "ls\u00a0-la",     "ls\u2003x", "ls\u2028rm x", "ls\u200b", "ls\x00", "ls\x1b[A", "ls\x0brm x", "cat <<EOF\nx\nEOF", "ls\x85rm x",
-    "ls \ud800",    "ls\ufeff", "awk '{print\n> \"x\"}' f", "ls 2²>x",
+    "", " ", "\n", ";", "ls\nrm x", "ls\r\nrm x", "ls\rrm x", "ls \\\n-la", "ls\\", "l\\\ns",
+    "git log \\\n--output=x", "ls\u00a0-la", "ls\u2003x", "ls\u2028rm x", "ls\u200b", "ls\x00", "ls\x1b[A",
+    "ls\x0brm x", "cat <<EOF\nx\nEOF", "ls\x85rm x", "ls \ud800", "ls\ufeff", "awk '{print\n> \"x\"}' f",
+    "ls 2²>x",
 ]  # fmt: skip
 
 
@@ -374,8 +375,10 @@ def test_good_parts_make_a_good_whole(parts: list[str]) -> None:
 
 
 _PIECES = st.sampled_from(
-    "ls|cat|sort|sed|git|find|awk|uniq|echo|grep|diff|log|>|>>|<|&|&&|\\||;|$(|)|`|'|\"|\\|{|}|*|?|[|]|-o|-i|--output=|-delete|w out"
-    "|f|a b|$x|~|#|!|=|2>&1|>/dev/null|$?|tee|@{|^|,|%|p| |  ".replace("\\||", "BAR|").split("|")
+    "ls|cat|sort|sed|git|find|awk|uniq|echo|grep|diff|log|>|>>|<|&|&&|\\||;|$(|)|`|'|\"|\\|{|}|*|?|[|]|-o|-i"
+    "|--output=|-delete|w out|f|a b|$x|~|#|!|=|2>&1|>/dev/null|$?|tee|@{|^|,|%|p| |  ".replace(
+        "\\||", "BAR|"
+    ).split("|")
 )
 
 
