@@ -223,10 +223,20 @@ class Succession:
                 return outcome
             # The handoff is no attempt; only a failed one costs a retry, like any other.
             row.attempts += 1
-            if await after_failure(self._rt, self._flight, outcome, rung) is None:
+            following = await after_failure(self._rt, self._flight, outcome, rung)
+            if following is None:
                 return None
+            self._hand_back_words(following, rung)
             if rung.fork and self._rt.has_session(row.session_id):
                 rung = replace(rung, resume=row.session_id, fork=False)
+
+    def _hand_back_words(self, following: Launch, rung: Launch) -> None:
+        """What a person said while the handoff waited stops it, and goes to the successor."""
+        words = following.prompt
+        for own in (rung.prompt, self._rt.resilience.resume_prompt):
+            words = words.removeprefix(own)
+        if words.strip() and words != rung.full_prompt:
+            self._flight.stop(words.strip())
 
     def _freeze(self, path: Path, handoff: Handoff, session: str, generation: int) -> Paper:
         text = handoff.render(current() if handoff.degraded else language_of(handoff))
