@@ -17,7 +17,7 @@ from flower.cli.keyboard import Keyboard
 from flower.cli.options import Settings
 from flower.cli.screen import Screen, silence
 from flower.locale import _
-from flower.model import Event, FlowerError, StepFailed
+from flower.model import Event, FlowerError, GoalNotReached, StepFailed
 
 if TYPE_CHECKING:
     from flower.runtime.runtime import Runtime
@@ -145,7 +145,7 @@ class Drive:
             self._keyboard.close()
         runtime, sink = self._runtime, self._settings.json
         if runtime is not None:
-            runtime.close()
+            runtime.close(finished=ending.exit_code in (0, GoalNotReached.exit_code))
         if sink is not None:
             steps, cost = (len(runtime.results), runtime.total_cost) if runtime is not None else (0, 0.0)
             run = runtime.run_id if runtime is not None else None

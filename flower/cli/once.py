@@ -15,6 +15,7 @@ from flower.model import Event, StepFailed, UsageError
 
 if TYPE_CHECKING:
     from flower.agents.spec import AgentSpec
+    from flower.runtime.budget import Budget
     from flower.runtime.runtime import Runtime
 
 STEP = "ad-hoc"
@@ -68,7 +69,7 @@ def command(
             run_dir=settings.run_dir,
             workbench=settings.workbench,
             trim=settings.trim,
-            budget_usd=said["budget"],
+            budget_usd=_budget(said["budget"]),
             notice=notice,
         )
 
@@ -88,6 +89,13 @@ def command(
         return row.text
 
     drive.run(open_runtime, body)
+
+
+def _budget(limit: float | None) -> Budget:
+    """A limit of its own: what this costs is no part of the account of the chain in these books."""
+    from flower.runtime.budget import Budget
+
+    return Budget(float("inf") if limit is None else limit)
 
 
 def _spec(said: dict[str, Any], workbench: bool) -> AgentSpec:

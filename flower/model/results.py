@@ -26,6 +26,7 @@ class StepResult:
         resumed: the session had already been used by this very run.
         retired: sessions that were handed off, oldest first.
         context: tokens in the main thread's context at the end.
+        cost_estimated: a part of ``cost_usd`` comes from counted tokens, because the CLI ended before it could tell.
     """
 
     step: str
@@ -42,6 +43,7 @@ class StepResult:
     resumed: bool = False
     retired: list[str] = field(default_factory=list)
     context: int = 0
+    cost_estimated: bool = False
 
     @property
     def duration_s(self) -> float:
@@ -49,8 +51,11 @@ class StepResult:
         return max(0.0, self.ended_at - self.started_at) if self.ended_at else 0.0
 
     def as_row(self, run: str) -> dict[str, Any]:
-        """The manifest row: every field, ``duration_s`` and the run's id."""
-        return {**asdict(self), "duration_s": round(self.duration_s, 3), "run": run}
+        """The manifest row: every field, ``duration_s`` and the run's id; ``cost_estimated`` only where it is true."""
+        row = {**asdict(self), "duration_s": round(self.duration_s, 3), "run": run}
+        if not self.cost_estimated:
+            del row["cost_estimated"]
+        return row
 
 
 def new_run_id() -> str:

@@ -23,10 +23,12 @@ from claude_agent_sdk import (
 )
 
 from flower.model import Event
+from flower.runtime.budget import Meter
 from flower.runtime.flight import Flight
 from flower.runtime.handoff import reported_window
 from flower.runtime.messages import Translator, context_size, is_api_error, result_error
 from flower.runtime.mirror import Mirror
+from flower.runtime.signs import Signs
 
 ACKNOWLEDGE_TIMEOUT = 10.0
 """Seconds an event waits for its entry to be durable; the CLI's own file holds it anyway (measured: 0.1 s)."""
@@ -34,8 +36,14 @@ ACKNOWLEDGE_TIMEOUT = 10.0
 CUT = "The context of this session is full; its handoff comes next."
 """What the transcript says where a full session was cut."""
 
+PAUSED = "The run stops here for now."
+"""What it says where the budget is spent or a subagent's request failed."""
+
 INTERRUPT_TIMEOUT = 5.0
 """Seconds to wait for the result after an interrupt (measured: 0.02 to 0.09 s)."""
+
+OVER_BUDGET = "error_max_budget_usd"
+"""``ResultMessage.subtype`` where ``max_budget_usd`` was reached."""
 
 STDERR_LINES = 20
 
@@ -44,10 +52,13 @@ STDERR_LINES = 20
 class Outcome:
     """How one CLI process ended.
 
-    ``state``: ``"ok"``, ``"stopped"`` (a person), ``"full"`` (the context threshold was crossed) or ``"failed"``.
+    ``state``: ``"ok"``, ``"stopped"`` (a person), ``"full"`` (the context threshold was crossed), ``"broke"`` (the
+    budget is spent) or ``"failed"``.
     ``delivered``: the session knows what it was told. ``text``: the model's last words. ``window``: the main thread's
     context window in tokens as the CLI reported it, 0 if it did not.
-    ``status``, ``kind`` and ``reason`` are the SDK's typed fields of a failure.
+    ``status``, ``kind`` and ``reason`` are the SDK's typed fields of a failure. ``answered``: the model had completed an
+    answer. ``resets_at`` (epoch seconds): when the limit ends that was reported. ``retry_after`` (seconds): what the
+    endpoint last asked to wait, 0 if nothing. ``sent_away``: it asked for more than the CLI would wait.
     """
 
     state: str
@@ -59,6 +70,10 @@ class Outcome:
     delivered: bool = True
     text: str = ""
     window: int = 0
+    answered: bool = False
+    resets_at: float | None = None
+    retry_after: float = 0.0
+    sent_away: bool = False
 
 
 def _is_the_sdks(problem: Exception) -> bool:
@@ -83,8 +98,11 @@ class Attempt:
         *,
         threshold: int = 0,
         warn_at: int = 0,
+        meter: Meter | None = None,
     ) -> None:
         self._flight = flight
+        self._meter = meter or Meter()
+        self._signs = Signs()
         self._mirror = mirror
         self._threshold = threshold
         self._warn_at = warn_at
@@ -92,27 +110,32 @@ class Attempt:
         self._translate = Translator()
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._result: ResultMessage | None = None
-        self._kind: str | None = None
         self._open_tasks: set[str] = set()
         self._full = False
+        self._broke = False
         self._asked = False
         self._stopped = False
         self._last_text = ""
         self._reading = anyio.CancelScope()
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
         options.stderr = self._stderr.append
-        if threshold:
-            self._cut_after_tools(options)
+        self._cut_after_tools(options)
         self._client = ClaudeSDKClient(options)
 
     def _cut_after_tools(self, options: ClaudeAgentOptions) -> None:
         # The one hook that the CLI calls after every call of a message has its result and before the next request:
         # stopping there costs nothing, while an interrupt comes when the next request has been sent (measured).
         async def after_batch(data: Any, _tool_use_id: str | None, _context: Any) -> Any:
-            if not self._over or data.get("agent_id"):
+            if self._meter.over:
+                self._broke = True
+                return {"continue_": False, "stopReason": PAUSED}
+            if data.get("agent_id"):
                 return {}
-            self._full = True
-            return {"continue_": False, "stopReason": CUT}
+            self._signs.note_results(data.get("tool_calls"))
+            self._full = self._over
+            if not self._full and not self._signs.lost:
+                return {}
+            return {"continue_": False, "stopReason": CUT if self._full else PAUSED}
 
         hooks: dict[Any, list[HookMatcher]] = dict(options.hooks or {})
         hooks["PostToolBatch"] = [*hooks.get("PostToolBatch", []), HookMatcher(hooks=[after_batch])]
@@ -191,10 +214,10 @@ class Attempt:
     def _note(self, message: Any) -> None:
         """What the row and the decisions need to know of a message."""
         row = self._flight.row
+        self._signs.note(message)
+        self._meter.note(message)
         if isinstance(message, AssistantMessage):
-            if is_api_error(message):
-                self._kind = message.error or self._kind
-            elif message.parent_tool_use_id is None:
+            if message.parent_tool_use_id is None and not is_api_error(message):
                 self._main_thread(message)
         elif isinstance(message, TaskStartedMessage):
             self._open_tasks.add(message.task_id)
@@ -202,6 +225,7 @@ class Attempt:
             self._open_tasks.discard(message.task_id)
         elif isinstance(message, ResultMessage):
             row.num_turns += message.num_turns
+            self._meter.counter.note(message.total_cost_usd)
         elif isinstance(message, SystemMessage) and message.subtype == "mirror_error":
             self._mirror.failed.append(str(message.data.get("error", "")))
 
@@ -240,16 +264,23 @@ class Attempt:
         return f"{problem}" + (f" [{tail[-600:]}]" if tail else "")
 
     def _outcome(self, error: str) -> Outcome:
-        result = self._result
-        outcome = Outcome("ok", mirror_failed=bool(self._mirror.failed), kind=self._kind)
+        result, signs = self._result, self._signs
+        outcome = Outcome("ok", mirror_failed=bool(self._mirror.failed), kind=signs.kind, answered=signs.answered)
         outcome.delivered = self._mirror.delivered
+        outcome.resets_at, outcome.retry_after = signs.resets_at, signs.retry_after
         if result is not None:
             outcome.status, outcome.reason = result.api_error_status, result.terminal_reason
             outcome.window = reported_window(result.model_usage, self._flight.model)
+            outcome.sent_away = signs.sent_away(result.api_error_status)
         if self._stopped or self._flight.stopping:
             outcome.state = "stopped"
         elif self._full:
             outcome.state = "full"
+        elif self._broke or (result is not None and result.subtype == OVER_BUDGET):
+            outcome.state, outcome.error = "broke", PAUSED if self._broke else OVER_BUDGET
+        elif signs.lost:
+            # Its own text came with a tool result; what the process said at its end is about being stopped.
+            outcome.state, outcome.error, outcome.kind = "failed", signs.lost, None
         elif result is None:
             outcome.state, outcome.error = (
                 "failed",
@@ -260,12 +291,3 @@ class Attempt:
         else:
             outcome.text = result.result or self._last_text
         return outcome
-
-    @property
-    def cost_counter(self) -> float | None:
-        """The SDK's cost counter at the end, US dollars; None if no result arrived."""
-        return self._result.total_cost_usd if self._result is not None else None
-
-    @property
-    def last_text(self) -> str:
-        return self._last_text

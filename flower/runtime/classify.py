@@ -92,7 +92,8 @@ def classify(
 _REFUSED = ("authentication_failed", "billing_error", "oauth_org_not_allowed", "model_not_found")
 _REFUSAL = re.compile(
     r"api[- ]?key|authenticat|bearer|oauth|unauthori[sz]ed|credit balance|billing|payment required"
-    r"|insufficient (?:funds|quota|balance)|disabled (?:organi[sz]ation|claude)|organi[sz]ation (?:has been |is )?disabled"
+    r"|insufficient (?:funds|quota|balance)|disabled (?:organi[sz]ation|claude)"
+    r"|organi[sz]ation (?:has been |is )?disabled"
     r"|/login|(?<![\d.:])(?:401|402|407)(?![\d.])",
     re.I,
 )

@@ -51,21 +51,39 @@ class Launch:
 
 
 @dataclass
+class Patience:
+    """How much of a step's patience is used up. An answer of the model restores it: the endpoint works.
+
+    Attributes:
+        failures: attempts that failed since the last answer.
+        polled: seconds waited for a limit without a known end since then.
+        offline: a whole ``max_offline_wait`` has passed since then without the endpoint in reach.
+        limit: the limit that was last waited for, in its own words.
+    """
+
+    failures: int = 0
+    polled: float = 0.0
+    offline: bool = False
+    limit: str = ""
+
+
+@dataclass
 class Flight:
     """A running step. Everything here belongs to the event loop, but for ``stop``.
 
-    ``prompt`` is what the step was told, whatever retries and handoffs say since.
+    ``prompt`` is what the step was told, whatever retries and handoffs say since. ``spending`` is what the CLI process
+    that runs now has cost by an estimate, US dollars; the row has the others.
     """
 
     row: StepResult
     listener: Listener | None = None
     prompt: str = ""
-    cost_before: float = 0.0
-    usage: dict[str, int] = field(default_factory=dict)
+    spending: float = 0.0
     model: str = ""
     window: int = 0
     ended: bool = False
     owner: bool = True
+    patience: Patience = field(default_factory=Patience)
     _loop: asyncio.AbstractEventLoop | None = None
     _stop: asyncio.Event | None = None
     _words: str | None = None
@@ -120,6 +138,10 @@ class Flight:
         """End the row: the first call counts, later ones return it unchanged."""
         if not self.ended:
             self.ended = True
+            if self.spending:
+                # The process has not told what it cost, and nobody will read it any more.
+                self.row.cost_usd += self.spending
+                self.row.cost_estimated, self.spending = True, 0.0
             self.row.ended_at = time.time()
             if error:
                 self.row.ok = False

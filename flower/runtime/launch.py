@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from claude_agent_sdk import ClaudeAgentOptions
@@ -19,6 +20,7 @@ from flower.books.rewriting import PruningSessionStore
 from flower.locale import _
 from flower.model import StepFailed
 from flower.runtime.attempt import Attempt, Outcome
+from flower.runtime.budget import LEAST
 from flower.runtime.flight import Flight, Launch
 from flower.runtime.live import LiveSession
 from flower.runtime.mirror import Mirror
@@ -63,6 +65,8 @@ async def attempt(rt: Runtime, flight: Flight, spec: AgentSpec, launch: Launch) 
             resume_at=launch.resume_at,
         )
         marker = rt.marker(session_id)
+        meter = rt.meter(flight, limited=not launch.handing_over)
+        spec = _within_budget(rt, flight, spec, launch)
         options = _options(rt, flight, spec, session, live, mirror, marker)
         flight.window = rt.windows.of(spec.model)
         watch = rt.handoff.enabled and not launch.handing_over
@@ -72,19 +76,30 @@ async def attempt(rt: Runtime, flight: Flight, spec: AgentSpec, launch: Launch) 
             mirror,
             threshold=rt.handoff.threshold(flight.window) if watch else 0,
             warn_at=rt.handoff.warning(flight.window),
+            meter=meter,
         )
         try:
             outcome = await drive.run(_words(rt, spec, launch))
-            rt.meter(flight, drive.cost_counter)
             rt.windows.report(spec.model, outcome.window)
             if outcome.mirror_failed or outcome.state == "failed":
                 live.keep = outcome.mirror_failed = not await rt.read_back(flight, live.root)
         finally:
+            rt.settle(flight, meter, continued="" if fork else launch.resume or "")
             # The guard has ended its tree; this finds what is left where the guard itself was killed.
             supervise.end_strays(marker)
             if rt.alone(flight):
                 supervise.end_orphans()
     return outcome
+
+
+def _within_budget(rt: Runtime, flight: Flight, spec: AgentSpec, launch: Launch) -> AgentSpec:
+    """The CLI's own limit for this process: what is left to the run, or to the agent if that is less."""
+    limits = []
+    if spec.max_budget_usd is not None:
+        limits.append(spec.max_budget_usd - flight.row.cost_usd)
+    if rt.budget is not None and isfinite(rt.budget.limit) and not launch.handing_over:
+        limits.append(rt.budget.remaining)
+    return replace(spec, max_budget_usd=max(LEAST, min(limits))) if limits else spec
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import anyio
 import anyio.to_thread
@@ -26,12 +27,14 @@ class Resilience:
 
     Attributes:
         enabled: False turns every retry of flower off.
-        max_attempts: CLI starts per step, the first included.
+        max_attempts: CLI starts per step, the first included. Those that failed before an answer of the model
+            came do not count any more: a step of many hours may lose its network more often than that.
         base_delay, max_delay: seconds; before attempt n+1 flower waits
             ``min(base_delay * 2**(n-1), max_delay) * (0.75 … 1.25)``, so that many runs do not come back at once.
         probe_timeout: seconds for one look whether the endpoint can be reached.
         probe_interval: seconds between looks.
-        max_offline_wait: seconds after which the run stops waiting for the network or a limit.
+        max_offline_wait: seconds after which the run stops waiting for the network or a limit. A machine that sleeps
+            does not wait.
         retry_unknown: an error nobody knows is treated like a passing one.
         resume_prompt: what the session is told when it goes on.
     """
@@ -60,7 +63,9 @@ class Resilience:
         host, port = endpoint()
         deadline = time.monotonic() + self.max_offline_wait
         told = False
-        while not await anyio.to_thread.run_sync(reachable, host, port, self.probe_timeout):
+        # A look that hangs must not keep a person waiting who stops the step: its thread ends by itself.
+        look = partial(anyio.to_thread.run_sync, abandon_on_cancel=True)
+        while not await look(reachable, host, port, self.probe_timeout):
             if not told:
                 told = True
                 minutes = max(1, round(self.max_offline_wait / 60))

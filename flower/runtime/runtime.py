@@ -12,6 +12,7 @@ import anyio
 
 from flower import supervise
 from flower.books.ignore import hide
+from flower.books.ledger import Ledger
 from flower.books.locks import Holder, RunLease, SessionLease
 from flower.books.manifest import Manifest
 from flower.books.project import bind_project
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from flower.agents.channel import HumanChannel
     from flower.agents.spec import AgentSpec
     from flower.agents.workbench import Workbench
+    from flower.runtime.budget import Budget, Meter
 
 AfterStop = Callable[[], Awaitable["str | None"]]
 
@@ -62,7 +64,9 @@ class Runtime:
         store: sessions kept elsewhere; any store that follows the SDK's protocol.
         isolate: agents work in git worktrees of their own.
         channel: whom to ask when the CLI's own safety checks stop a tool.
-        budget_usd: US dollars for all steps of this run together.
+        budget_usd: US dollars for all steps of this run together. A run that was killed, or stopped by its budget,
+            leaves its account open in ``run_dir``: the next one with a budget goes on with what that had spent. A
+            ``Budget`` instead of a number is shared with whoever else has it, and kept nowhere.
         wait: wait for a session that another run drives instead of working on a fork.
         notice: called with each line that a person should read and that belongs to no step.
 
@@ -87,7 +91,7 @@ class Runtime:
         store: Any = None,
         isolate: bool = False,
         channel: HumanChannel | None = None,
-        budget_usd: float | None = None,
+        budget_usd: float | Budget | None = None,
         wait: bool = False,
         notice: Callable[[str], None] | None = None,
     ) -> None:
@@ -99,7 +103,7 @@ class Runtime:
         self.workspace.mkdir(parents=True, exist_ok=True)
         self.run_dir.mkdir(parents=True, exist_ok=True)
         self.portable, self.isolate, self.channel, self.wait = portable, isolate, channel, wait
-        self.spill_threshold, self.budget_usd, self.ephemeral = spill_threshold, budget_usd, ephemeral
+        self.spill_threshold, self.ephemeral = spill_threshold, ephemeral
         self.resilience = (
             resilience if isinstance(resilience, Resilience) else Resilience(enabled=bool(resilience))
         )
@@ -129,9 +133,22 @@ class Runtime:
             prune=PrunePolicy(keep_denials=keep_denials),
             ephemeral=EphemeralPolicy(enabled=ephemeral),
         )
+        self.budget = self._open_budget(budget_usd)
         self.workbench = self._make_workbench(workbench)
         supervise.become_subreaper()
         self._reconciled = False
+
+    def _open_budget(self, limit: float | Budget | None) -> Budget | None:
+        from flower.runtime.budget import Budget
+
+        if isinstance(limit, Budget):
+            return limit
+        ledger = Ledger(self.run_dir, notice=self._say)
+        if limit is None:
+            # Whoever gives no limit has lifted the one that an earlier run was stopped by.
+            ledger.close()
+            return None
+        return Budget(limit, ledger, self.run_id)
 
     def _make_workbench(self, workbench: bool | Workbench) -> Workbench | None:
         if workbench is False:
@@ -167,7 +184,9 @@ class Runtime:
     @property
     def total_cost(self) -> float:
         """US dollars this run has spent so far, judge and subagents included."""
-        return sum(row.cost_usd for row in self.results) + sum(f.row.cost_usd for f in self._flights)
+        return sum(row.cost_usd for row in self.results) + sum(
+            f.row.cost_usd + f.spending for f in self._flights
+        )
 
     def has_session(self, session_id: str) -> bool:
         """Whether the books hold entries of this session under this workspace."""
@@ -235,6 +254,7 @@ class Runtime:
 
     async def _fly(self, flight: Flight, spec: AgentSpec, launch: Launch) -> None:
         """Attempt after attempt until one is good, the person ends it, or trying again makes no sense."""
+        from flower.runtime.attempt import PAUSED
         from flower.runtime.launch import attempt
         from flower.runtime.succession import Succession
 
@@ -245,10 +265,15 @@ class Runtime:
             if settled is None:
                 return
             launch = settled
+            self._check_budget()
             outcome = await attempt(self, flight, spec, launch)
             line.told(outcome)
             if outcome.state == "ok":
                 flight.row.ok, flight.row.text = True, outcome.text
+                return
+            if outcome.state == "broke":
+                self._check_budget(at_once=outcome.error == PAUSED)
+                flight.row.error = _("what this agent alone may cost is spent")
                 return
             if outcome.state == "stopped":
                 following = await self.after_stop_of(flight, launch, delivered=outcome.delivered)
@@ -287,16 +312,46 @@ class Runtime:
         self.results.append(flight.close())
         self.manifest.record(flight.row.as_row(self.run_id))
 
-    def _check_budget(self) -> None:
-        if self.budget_usd is not None and self.total_cost >= self.budget_usd:
-            spent = _("budget spent: ${cost:.2f} of ${limit:.2f}").format(
-                cost=self.total_cost, limit=self.budget_usd
-            )
+    def _check_budget(self, *, at_once: bool = False) -> None:
+        """Raise BudgetSpent if nothing is left, or ``at_once`` if what is left does not pay another request."""
+        budget = self.budget
+        if budget is not None and (at_once or not budget.remaining):
+            spent = _("budget spent: ${cost:.2f} of ${limit:.2f}").format(cost=budget.spent, limit=budget.limit)
             raise BudgetSpent(spent, hint=_("Run flower again with a larger --budget to go on."))
 
-    def meter(self, flight: Flight, counter: float | None) -> None:
-        """Add what a CLI process cost. Each process counts from zero: its resume file holds no cost state."""
-        flight.row.cost_usd += counter or 0.0
+    def meter(self, flight: Flight, *, limited: bool) -> Meter:
+        """What estimates the cost of the flight's next CLI process while it runs."""
+        from flower.runtime.budget import Meter
+
+        budget = self.budget
+
+        def report(estimate: float) -> None:
+            if not flight.ended:
+                flight.spending = estimate
+                self._charge(flight)
+
+        return Meter(report, (lambda: not budget.remaining) if budget is not None and limited else None)
+
+    def settle(self, flight: Flight, meter: Meter, *, continued: str) -> None:
+        """Put into the row what the CLI process cost; ``continued`` is the session it went on with, if any."""
+        if flight.ended:
+            return  # The row is written already, with the estimate in it.
+        before = self._cost_of_session(continued, flight) if continued and meter.counter.read else 0.0
+        cost, estimated = meter.cost(before)
+        flight.spending = 0.0
+        flight.row.cost_usd += cost
+        flight.row.cost_estimated = flight.row.cost_estimated or estimated
+        self._charge(flight)
+
+    def _cost_of_session(self, session_id: str, flight: Flight) -> float:
+        rows = [row for row in self.manifest.rows() if isinstance(row, dict)]
+        earlier = sum(float(row.get("cost_usd") or 0) for row in rows if row.get("session_id") == session_id)
+        return earlier + (flight.row.cost_usd if flight.row.session_id == session_id else 0.0)
+
+    def _charge(self, flight: Flight) -> None:
+        if self.budget is not None:
+            item = (self.run_id, flight.row.step, flight.row.started_at)
+            self.budget.charge(item, flight.row.cost_usd + flight.spending)
 
     def alone(self, flight: Flight) -> bool:
         """No other step of this runtime is in flight, so that an inherited child can only be this one's."""
@@ -398,13 +453,22 @@ class Runtime:
             flight.close(error=error)
             self.manifest.record(flight.row.as_row(self.run_id))
 
-    def close(self) -> None:
-        """Close the books. Idempotent."""
+    def close(self, *, finished: bool | None = None) -> None:
+        """Close the books. Idempotent.
+
+        Args:
+            finished: the run has come to its end, so that the next one has a whole budget again; by default it has
+                if its last step is ok.
+        """
+        if finished is None:
+            finished = bool(self.results) and self.results[-1].ok
+        if self.budget is not None and finished:
+            self.budget.settle()
         self.store.close()
         self._lease.release()
 
     def __enter__(self) -> Runtime:
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
+        self.close(finished=None if kind is None else False)
