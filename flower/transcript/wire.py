@@ -221,7 +221,9 @@ def _check_shape(messages: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
         role, content = message.get("role"), message.get("content")
         if role not in ("user", "assistant", "system"):
             yield Problem("role", f"messages.{i}.role: Input should be 'user' or 'assistant'")
-        if not content and not (role == "assistant" and i == len(messages) - 1):
+        # The CLI sends an empty system item after a compaction, and the API takes it.
+        may_be_empty = role == "system" or (role == "assistant" and i == len(messages) - 1)
+        if not content and not may_be_empty:
             yield Problem("empty_content", f"messages.{i}: {refusals.NO_CONTENT}")
 
 
