@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flower.books.files import write_atomic
 from flower.books.ignore import hide
 from flower.books.payload import context_of
 from flower.books.sqlite import SqliteSessionStore, store_key
@@ -64,14 +63,28 @@ class SpillDirectory:
         target = f"{self.path}/{name}"
         try:
             if not _holds(target, len(data)):
-                self.path.mkdir(parents=True, exist_ok=True)
-                write_atomic(target, data)
+                self._put(target, data)
             if not self._hidden:
                 hide(self.path)
                 self._hidden = True
         except (OSError, BooksError):
             return None  # The body then stays in the conversation: large, but nothing is lost.
         return f"{self.dirname.as_posix()}/{name}"
+
+    def _put(self, target: str, data: bytes) -> None:
+        # Not synced, as there may be thousands: what is in them is durable in the database, and the next load
+        # finds by its size a file that a power cut left short.
+        if not self._hidden:
+            self.path.mkdir(parents=True, exist_ok=True)
+        beside = f"{target}.{secrets.token_hex(4)}.tmp"
+        try:
+            with open(beside, "xb") as file:
+                file.write(data)
+            os.replace(beside, target)
+        except BaseException:
+            with contextlib.suppress(OSError):  # The first error is the one to tell.
+                os.unlink(beside)
+            raise
 
 
 def _holds(path: str, size: int) -> bool:
