@@ -16,7 +16,7 @@ from flower.cli.request import Wish, ask_for_request
 from flower.cli.start import prepare
 from flower.cli.terminal import shown_path
 from flower.locale import _
-from flower.model import RunIsLive, UsageError
+from flower.model import BudgetSpent, Event, RunIsLive, UsageError
 
 if TYPE_CHECKING:
     from flower.agents.channel import HumanChannel
@@ -67,7 +67,7 @@ PATIENCE_SECONDS = 1800.0
     "--budget",
     type=click.FloatRange(min=0, min_open=True),
     metavar="USD",
-    help=_("most the whole run may cost"),
+    help=_("most it may cost, all steps and the runs it takes until it is done included"),
 )
 @global_options
 @agent_flags(hidden=True)
@@ -96,9 +96,28 @@ def command(ctx: click.Context, /, request: tuple[str, ...], **said: Any) -> Non
         return _runtime(settings, said, channel, flow, handoff, notice)
 
     async def body(runtime: Runtime, emit: Emit) -> str:
-        return result_of(await flow.run(runtime, on_event=emit), flow.steps[-1].name)
+        begun: list[str] = []
+
+        def hear(event: Event) -> None:
+            if event.kind == "step":
+                begun.append(event.step)
+            emit(event)
+
+        try:
+            return result_of(await flow.run(runtime, on_event=hear), flow.steps[-1].name)
+        except BudgetSpent as spent:
+            raise _what_is_left(spent, flow, begun) from spent
 
     drive.run(open_runtime, body)
+
+
+def _what_is_left(spent: BudgetSpent, flow: Workflow, begun: list[str]) -> BudgetSpent:
+    """The same error, saying which steps are not done and how to go on."""
+    names = [step.name for step in flow.steps]
+    current = begun[-1].partition("#")[0] if begun else names[0]
+    left = names[names.index(current) :] if current in names else names[-1:]
+    hint = _("Left to do: {steps}. A larger limit goes on where it stopped: flower --budget USD")
+    return BudgetSpent(spent.message, hint=hint.format(steps=", ".join(left)))
 
 
 def _check_repository(workspace: Path) -> None:
@@ -197,6 +216,7 @@ def archive(settings: Settings, drive: Drive, *, isolate: bool) -> None:
         RunIsLive: another run uses these books: its lineage must not be moved away under it.
         BooksForeign: they belong to another project.
     """
+    from flower.books.ledger import Ledger
     from flower.books.lineage import Lineage
     from flower.books.locks import Holder, RunLease
     from flower.books.project import bind_project
@@ -212,5 +232,6 @@ def archive(settings: Settings, drive: Drive, *, isolate: bool) -> None:
     with lease:
         paths = ChainPaths.of(settings.workspace, isolate=isolate)
         lineage = Lineage.open(settings.run_dir, settings.workspace, notice=drive.notice)
+        Ledger(settings.run_dir, notice=drive.notice).close()
         place = lineage.archive(paths.archive, [paths.brief, paths.goal, paths.asks, paths.request])
     drive.notice(_("archived to {path}").format(path=shown_path(place)))

@@ -56,8 +56,8 @@ class Outcome:
     budget is spent) or ``"failed"``.
     ``delivered``: the session knows what it was told. ``text``: the model's last words. ``window``: the main thread's
     context window in tokens as the CLI reported it, 0 if it did not.
-    ``status``, ``kind`` and ``reason`` are the SDK's typed fields of a failure. ``answered``: the model had completed an
-    answer. ``resets_at`` (epoch seconds): when the limit ends that was reported. ``retry_after`` (seconds): what the
+    ``status``, ``kind`` and ``reason`` are the SDK's typed fields of a failure. ``answered``: the model had completed
+    an answer. ``resets_at`` (epoch seconds): when the limit ends that was reported. ``retry_after`` (seconds): what the
     endpoint last asked to wait, 0 if nothing. ``sent_away``: it asked for more than the CLI would wait.
     """
 
