@@ -24,6 +24,7 @@ from flower.runtime.budget import LEAST
 from flower.runtime.flight import Flight, Launch
 from flower.runtime.live import LiveSession
 from flower.runtime.mirror import Mirror
+from flower.runtime.saved import saved_line
 from flower.runtime.succession import note_successor
 from flower.transcript.expire import EphemeralPolicy
 from flower.transcript.trim import TrimPolicy
@@ -50,7 +51,7 @@ async def attempt(rt: Runtime, flight: Flight, spec: AgentSpec, launch: Launch) 
         )
     with live, _kept_from_others(rt, launch) as let_go:
         if launch.resume:
-            await _materialise(rt, live, launch.resume, hard=launch.hard)
+            await _materialise(rt, flight, live, launch.resume, hard=launch.hard)
 
         def on_first() -> None:
             # In this order: the lineage names a successor only where nobody holds its predecessor.
@@ -117,12 +118,16 @@ def _kept_from_others(rt: Runtime, launch: Launch) -> Iterator[Callable[[], None
         let_go()
 
 
-async def _materialise(rt: Runtime, live: LiveSession, session_id: str, *, hard: bool) -> None:
+async def _materialise(
+    rt: Runtime, flight: Flight, live: LiveSession, session_id: str, *, hard: bool
+) -> None:
     """Write the session's transcript where the CLI looks for it, rewritten for the model."""
     key = {"project_key": rt.project_key, "session_id": session_id}
     store = _trimming_hard(rt) if hard else rt.store
     written = await store.materialise(key, live.transcript(rt.project_key, session_id))
     live.register_inserted(set(written.inserted))
+    if line := saved_line(written.report):
+        flight.notice(line)
 
 
 def _trimming_hard(rt: Runtime) -> PruningSessionStore:
