@@ -113,6 +113,7 @@ class Attempt:
         self._open_tasks: set[str] = set()
         self._full = False
         self._broke = False
+        self._enough = asyncio.Event()
         self._asked = False
         self._stopped = False
         self._last_text = ""
@@ -128,6 +129,9 @@ class Attempt:
         async def after_batch(data: Any, _tool_use_id: str | None, _context: Any) -> Any:
             if self._meter.over:
                 self._broke = True
+                if data.get("agent_id"):
+                    # A subagent that is stopped by its hook leaves the main thread waiting for ever (measured).
+                    self._enough.set()
                 return {"continue_": False, "stopReason": PAUSED}
             if data.get("agent_id"):
                 return {}
@@ -190,8 +194,13 @@ class Attempt:
         await self._client.disconnect()
 
     async def _interrupt_when_asked(self) -> None:
-        await self._flight.wait_for_stop()
-        self._stopped = True
+        stop, enough = asyncio.ensure_future(self._flight.wait_for_stop()), asyncio.ensure_future(self._enough.wait())
+        try:
+            await asyncio.wait({stop, enough}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stop.cancel()
+            enough.cancel()
+        self._stopped = self._flight.stopping
         try:
             with anyio.move_on_after(INTERRUPT_TIMEOUT):
                 await self._client.interrupt()
