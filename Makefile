@@ -3,12 +3,14 @@
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: help demo test test-frozen binary lint format bench soak messages clean
+.PHONY: help demo test test-frozen test-box binary image lint format bench soak messages clean
 
 help:
 	@echo 'make demo      run the whole chain with a scripted model, in ./demo: no key, no network'
 	@echo 'make test      run the tests'
 	@echo 'make binary    build dist/flower/ and the one file (as LEVEL=19 for a release)'
+	@echo 'make image     build the container image flower-box out of dist/flower/'
+	@echo 'make test-box  test it and flowerbox (as root; starts an engine where none is)'
 	@echo 'make test-frozen  test the built file (as root; needs mmdebstrap)'
 	@echo 'make lint      formatting, types and the arrows between the rooms'
 	@echo 'make format    let ruff format and fix'
@@ -20,13 +22,25 @@ demo: $(VENV)/.installed
 	$(BIN)/flower demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m 'not soak and not frozen' $(ARGS)
+	$(BIN)/python -m pytest -n 2 -m 'not soak and not frozen and not box' $(ARGS)
 
 binary: $(VENV)/.freeze
 	$(BIN)/python packaging/build.py --level $(or $(LEVEL),10)
 
 test-frozen: $(VENV)/.dev $(VENV)/.freeze
 	$(BIN)/python -m pytest -m frozen tests/frozen $(ARGS)
+
+# claude is put beside the tree, as a second name of the same file: a layer of its own, and no second copy.
+IMAGE ?= flower-box
+image:
+	@test -x dist/flower/flower || $(MAKE) binary
+	@ln -f dist/flower/_internal/claude_agent_sdk/_bundled/claude dist/claude
+	docker build $(IMAGE_ARGS) --quiet --tag $(IMAGE) --file docker/Dockerfile \
+	  --build-arg VERSION="$$(sed -n 's/^__version__ = "\(.*\)"/\1/p' flower/__init__.py)" \
+	  --build-arg REVISION="$$(git rev-parse HEAD 2>/dev/null || echo unknown)" .
+
+test-box: $(VENV)/.dev
+	$(BIN)/python -m pytest -m box tests/box $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
