@@ -71,7 +71,9 @@ class Keyboard:
         try:
             return os.isatty(self._fd) and os.tcgetpgrp(self._fd) != os.getpgrp()
         except OSError:
-            return False  # not our controlling terminal, so no job control either; or gone, as select will say
+            return (
+                False  # not our controlling terminal, so no job control either; or gone, as select will say
+            )
 
     def _take_line(self) -> str | None:
         if "\n" not in self._buffer:

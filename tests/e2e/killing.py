@@ -45,6 +45,7 @@ class Watched:
     terminal: int
     events: list[dict[str, Any]] = field(default_factory=list)
     answers: int = 0
+    answering: bool = True
     said: bytearray = field(default_factory=bytearray)
 
     def read(self) -> None:
@@ -53,7 +54,7 @@ class Watched:
             with contextlib.suppress(ValueError):  # the kill may cut the last line
                 event = json.loads(line)
                 self.events.append(event)
-                if event["type"] == "question":
+                if event["type"] == "question" and self.answering:
                     self.answers += 1
                     os.write(self.terminal, b"1\n")
 
@@ -71,7 +72,9 @@ class Watched:
 
 
 @contextlib.contextmanager
-def watched(place: Place, *arguments: str, command: list[str] | None = None) -> Iterator[Watched]:
+def watched(
+    place: Place, *arguments: str, command: list[str] | None = None, answering: bool = True
+) -> Iterator[Watched]:
     """Start ``flower --json …`` with stdin and stderr on a terminal of its own and stdout a pipe."""
     ours, theirs = pty.openpty()
     attributes = termios.tcgetattr(theirs)
@@ -82,7 +85,7 @@ def watched(place: Place, *arguments: str, command: list[str] | None = None) -> 
         cwd=place.dir, env=place.env, stdin=theirs, stderr=theirs, stdout=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     os.close(theirs)
-    run = Watched(process, ours)
+    run = Watched(process, ours, answering=answering)
     threads = [threading.Thread(target=t, daemon=True) for t in (run.read, run.drain)]
     for thread in threads:
         thread.start()
@@ -153,15 +156,12 @@ def _one_project(place: Place, dice: random.Random, wanted: int, command: list[s
     done, shown, frozen, answered = 0, {}, {}, 0
     before: tuple[str, str] = ("", "")
     while True:
-        words = (
-            ["make a md -> html script"]
-            if not place.note("需求.md") and not place.lineage.get("steps")
-            else []
-        )
+        # Typed once: from the moment it is on disk no kill may lose it.
+        words = [] if place.note("请求.md") else ["make a md -> html script"]
         with watched(place, *words, command=command) as run:
             # Moments spread over the whole chain: after some events, and a little later.
             target, pause = dice.randint(0, 14), dice.random() * dice.choice((0.05, 0.3, 0.8))
-            wait_for(lambda: len(run.events) > target or run.process.poll() is not None, 120.0, run.tail)
+            wait_for(lambda n=target: len(run.events) > n or run.process.poll() is not None, 120.0, run.tail)
             time.sleep(pause)
             killed = done < wanted and run.process.poll() is None
             if killed:

@@ -63,7 +63,9 @@ def test_words_after_a_stop_go_on_in_the_same_session(tmp_path: Path) -> None:
             rt.interrupt("be quick")
 
     with ScriptedEndpoint(script) as endpoint, runtime(tmp_path, endpoint) as rt:
-        row = asyncio.run(rt.run(AgentSpec("x", allowed_tools=["Bash"]), "go", step_name="s", on_event=on_event))
+        row = asyncio.run(
+            rt.run(AgentSpec("x", allowed_tools=["Bash"]), "go", step_name="s", on_event=on_event)
+        )
         assert row.ok and row.text == "quick now" and not row.errors
         assert {e.session_id for e in seen if e.uuid} == {row.session_id}
         assert "[Request interrupted" not in endpoint.requests[-1].request.all_text

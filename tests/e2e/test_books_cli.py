@@ -194,7 +194,12 @@ def test_books_of_the_older_system_go_on(used: Place) -> None:
         database.execute(f"DROP TABLE {extra}")
     database.commit()
     database.close()
-    for path in [used.dir / ".flower" / "project.json", used.runs / "project.json", used.runs / "live", used.runs / "told"]:
+    for path in [
+        used.dir / ".flower" / "project.json",
+        used.runs / "project.json",
+        used.runs / "live",
+        used.runs / "told",
+    ]:
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     goal = used.dir / ".flower" / "notes" / "目标.md"
     text = goal.read_text(encoding="utf-8")

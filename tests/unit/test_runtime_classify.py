@@ -172,7 +172,11 @@ def test_typed_fields_decide_before_any_wording(fields: dict[str, object], text:
     [
         ({"error": "model_not_found", "status": 404}, "There's an issue with the selected model (x).", True),
         ({"error": "billing_error", "status": 400}, "Credit balance is too low", True),
-        ({"error": "invalid_request", "status": 400}, "Your ANTHROPIC_API_KEY belongs to a disabled organization", True),
+        (
+            {"error": "invalid_request", "status": 400},
+            "Your ANTHROPIC_API_KEY belongs to a disabled organization",
+            True,
+        ),
         ({}, "API Error: Unable to connect to API (EPROTO)", True),
         ({}, "Claude Code not found at: /opt/claude", False),
         ({"error": "invalid_request", "status": 400}, "messages: at least one message is required", False),
