@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from flower.runtime.attempt import Outcome
     from flower.runtime.runtime import Runtime
 
+WRITING_TURNS = 4
+"""Model turns for the handoff: one is enough. A model that insists on tools must not be paid for ever."""
+
 NO_TOOLS = "Only the handoff is written now, without any tool. Reply with the document."
 EDITED = """\
 A person has edited the handoff that you began from. It now reads, and counts, like this:
@@ -325,7 +328,7 @@ def language_of(handoff: Handoff) -> str:
 
 
 def _writer(spec: AgentSpec) -> AgentSpec:
-    """The same agent for the one turn in which it writes: no limits of its own, and no tool is let through.
+    """The same agent for the one turn in which it writes: none of the step's limits, and no tool is let through.
 
     The tools stay on the list: taking them off would change the beginning of the prompt, which is cached.
     """
@@ -337,4 +340,4 @@ def _writer(spec: AgentSpec) -> AgentSpec:
 
     hooks = dict(spec.hooks)
     hooks["PreToolUse"] = [*hooks.get("PreToolUse", []), HookMatcher(hooks=[refuse], on_failure="block")]
-    return replace(spec, hooks=hooks, max_budget_usd=None, max_turns=None)
+    return replace(spec, hooks=hooks, max_budget_usd=None, max_turns=WRITING_TURNS)

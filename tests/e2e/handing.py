@@ -28,7 +28,7 @@ SPEC = AgentSpec(name="doer", instructions="You are flower's doer.", allowed_too
 
 
 def asked_for_handoff(request: Request) -> bool:
-    return rules.text("handoff").strip() in request.prompt
+    return any(rules.text("handoff").strip() in text for text in request.user_texts)
 
 
 def generation(request: Request) -> int:

@@ -102,7 +102,17 @@ def test_in_its_own_turn_neither_threshold_nor_tools_nor_limits_count(tmp_path: 
 
     spec = AgentSpec(name="d", allowed_tools=["Bash"], max_turns=1, max_budget_usd=0.50)
     ran = Desk(tmp_path).run(Filler(1, document), spec=spec)
-    assert ran.row.ok and len(ran.row.retired) == 1 and not ran.handoffs("done")[0]["degraded"]
+    assert len(ran.row.retired) == 1 and not ran.handoffs("done")[0]["degraded"]
+    assert not (tmp_path / "ws" / "ran").exists()
+    # It is paid for all the same: its successor finds the step's money spent.
+    assert not ran.row.ok and ran.row.cost_usd > 1.0
+
+
+def test_a_session_that_insists_on_tools_is_not_asked_for_ever(tmp_path: Path) -> None:
+    insisting = Reply(blocks=[ToolUse("Bash", {"command": "touch ran"})], usage=FULL)
+    model = Filler(1, lambda request: insisting)
+    ran = Desk(tmp_path).run(model, REQUEST)
+    assert ran.row.ok and ran.handoffs("done")[0]["degraded"] and len(model.handoffs) <= 5
     assert not (tmp_path / "ws" / "ran").exists()
 
 
