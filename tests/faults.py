@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,7 +15,8 @@ import apsw
 from flower.books import files
 
 KINDS = ("EIO", "ENOSPC", "EROFS", "short")
-"""What can go wrong: the device fails, is full, turns read-only, or takes only a part."""
+"""What can go wrong: the device fails, is full, turns read-only, or takes only a part. Besides these ``KILL``: the process
+ends in the middle of the operation, by SIGKILL."""
 
 
 @dataclass
@@ -43,6 +45,8 @@ class Fault:
         return self.count >= self.n
 
     def error(self) -> OSError:
+        if self.kind == "KILL":
+            os.kill(os.getpid(), signal.SIGKILL)
         number = getattr(errno, self.kind)
         return OSError(number, os.strerror(number))
 
@@ -106,13 +110,15 @@ class FaultyVFS(apsw.VFS):
     """An SQLite VFS over the system's own; ``fault`` may change at any time, None is a sound disk.
 
     It has no shared memory, so a database opened through it stays with a rollback journal, unless its locking mode
-    is exclusive.
+    is exclusive. ``default``: databases opened without naming a VFS meet it as well.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, default: bool = False) -> None:
         self.vfs_name = name
         self.fault: Fault | None = None
-        super().__init__(name, "")
+        # Named, because an empty name means the default, which may be this one from here on.
+        self.below = apsw.vfs_names()[0]
+        super().__init__(name, self.below, makedefault=default)
 
     def xOpen(self, name: Any, flags: list[int]) -> FaultyFile:
         if flags[0] & apsw.SQLITE_OPEN_CREATE:
@@ -128,15 +134,17 @@ class FaultyVFS(apsw.VFS):
             raise self.failure(code)
 
     def failure(self, code: int) -> Exception:
-        kinds = {"ENOSPC": apsw.SQLITE_FULL, "short": apsw.SQLITE_FULL, "EROFS": apsw.SQLITE_READONLY}
         assert self.fault
+        if self.fault.kind == "KILL":
+            self.fault.error()
+        kinds = {"ENOSPC": apsw.SQLITE_FULL, "short": apsw.SQLITE_FULL, "EROFS": apsw.SQLITE_READONLY}
         return apsw.exception_for(kinds.get(self.fault.kind, code))
 
 
 class FaultyFile(apsw.VFSFile):
     def __init__(self, vfs: FaultyVFS, name: Any, flags: list[int]) -> None:
         self._vfs = vfs
-        super().__init__("", name, flags)
+        super().__init__(vfs.below, name, flags)
 
     def xWrite(self, data: bytes, offset: int) -> None:
         fault = self._vfs.fault

@@ -20,8 +20,10 @@ from claude_agent_sdk import (
     TaskNotificationMessage,
     TaskStartedMessage,
     TaskUpdatedMessage,
+    ToolUseBlock,
 )
 
+from flower.locale import _
 from flower.model import Event
 from flower.runtime.budget import Meter
 from flower.runtime.flight import Flight
@@ -117,6 +119,7 @@ class Attempt:
         self._asked = False
         self._stopped = False
         self._last_text = ""
+        self._calling = False
         self._reading = anyio.CancelScope()
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
         options.stderr = self._stderr.append
@@ -236,7 +239,12 @@ class Attempt:
             row.num_turns += message.num_turns
             self._meter.counter.note(message.total_cost_usd)
         elif isinstance(message, SystemMessage) and message.subtype == "mirror_error":
-            self._mirror.failed.append(str(message.data.get("error", "")))
+            # Not the end: the CLI's own file has what was dropped, and it is read back when this process has ended.
+            error = str(message.data.get("error", ""))
+            self._mirror.failed.append(error)
+            row.errors.append(f"mirror_error: {error}")
+            text = _("the database did not take some entries ({reason}); they are read back at the end of the step")
+            self._events.put_nowait(Event("error", text=text.format(reason=error)))
 
     def _main_thread(self, message: AssistantMessage) -> None:
         row = self._flight.row
@@ -246,6 +254,7 @@ class Attempt:
             data = {"context": size, "window": self._flight.window}
             self._events.put_nowait(Event("usage", uuid=message.uuid or "", data=data))
             self._compare(size)
+        self._calling = any(isinstance(block, ToolUseBlock) for block in message.content)
         texts = [block.text for block in message.content if hasattr(block, "text")]
         if texts:
             self._last_text = "\n".join(texts)
@@ -285,8 +294,12 @@ class Attempt:
             outcome.state = "stopped"
         elif self._full:
             outcome.state = "full"
-        elif self._broke or (result is not None and result.subtype == OVER_BUDGET):
-            outcome.state, outcome.error = "broke", PAUSED if self._broke else OVER_BUDGET
+        elif self._broke:
+            outcome.state, outcome.error = "broke", PAUSED
+        elif result is not None and result.subtype == OVER_BUDGET:
+            # The CLI also says so of a last answer that was complete: it is paid, and it counts.
+            outcome.state, outcome.error = ("broke", OVER_BUDGET) if self._calling else ("ok", "")
+            outcome.text = "" if self._calling else self._last_text
         elif signs.lost:
             # Its own text came with a tool result; what the process said at its end is about being stopped.
             outcome.state, outcome.error, outcome.kind = "failed", signs.lost, None

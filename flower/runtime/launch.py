@@ -24,6 +24,7 @@ from flower.runtime.budget import LEAST
 from flower.runtime.flight import Flight, Launch
 from flower.runtime.live import LiveSession
 from flower.runtime.mirror import Mirror
+from flower.runtime.recovery import check_saved
 from flower.runtime.saved import saved_line
 from flower.runtime.succession import note_successor
 from flower.transcript.expire import EphemeralPolicy
@@ -90,6 +91,7 @@ async def attempt(rt: Runtime, flight: Flight, spec: AgentSpec, launch: Launch) 
             supervise.end_strays(marker)
             if rt.alone(flight):
                 supervise.end_orphans()
+    check_saved(flight, outcome)
     return outcome
 
 

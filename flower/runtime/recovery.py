@@ -37,19 +37,27 @@ LOOK_AT_THE_CLOCK_SECONDS = 5.0
 """A wait until a time of day looks at the clock so often: a machine that slept meanwhile must not wait for longer."""
 
 
+def check_saved(flight: Flight, outcome: Outcome) -> None:
+    """A step whose entries are nowhere but in the CLI's own files has failed, however well it went.
+
+    Raises:
+        StepFailed: entries could not be saved.
+    """
+    if outcome.mirror_failed:
+        text = _("entries of this step could not be saved; they stay in {place} and are tried again at the next start")
+        raise StepFailed(text.format(place=f"live/{flight.row.session_id}"))
+
+
 async def after_failure(rt: Runtime, flight: Flight, outcome: Outcome, launch: Launch) -> Launch | None:
     """The next launch after a failed attempt, or None if the step has failed.
 
     Raises:
         ConfigurationError: credentials, billing, model or TLS were refused: waiting would change nothing.
         NetworkGaveUp: the endpoint or a limit stayed away for longer than ``max_offline_wait``.
-        StepFailed: entries could not be saved.
         HumanInterrupt: the person left while the step waited.
     """
     policy, row = rt.resilience, flight.row
     row.errors.append(outcome.error)
-    if outcome.mirror_failed:
-        raise StepFailed(_("entries of this step could not be saved: {error}").format(error=outcome.error))
     if is_unknown_conversation(outcome.error):
         return Launch(launch.full_prompt, launch.full_prompt)
     verdict = classify(outcome.error, status=outcome.status, error=outcome.kind, reason=outcome.reason)

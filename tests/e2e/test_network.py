@@ -91,7 +91,7 @@ def test_a_step_survives_a_fault_before_during_and_after_a_tool_call(fault: Faul
         with line:
             row, seen = run(tmp_path, line.env(), coordinator())
         assert [len(proxy.hits) for proxy in proxies] == [times] * 3, "every fault has struck"
-        assert row.ok and row.text == "all done" and row.attempts == 4, row
+        assert row.ok and row.text == "all done" and row.attempts > 1, row
         check_requests(endpoint, lost=3 * times if fault.reached else 0)
         assert not [event for event in seen if event.kind == "text" and "API Error" in event.text]
 
