@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import pty
@@ -71,11 +72,22 @@ class Watched:
         return [event for event in self.events if event["type"] == kind]
 
 
+def _take_the_terminal() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 @contextlib.contextmanager
 def watched(
-    place: Place, *arguments: str, command: list[str] | None = None, answering: bool = True
+    place: Place,
+    *arguments: str,
+    command: list[str] | None = None,
+    answering: bool = True,
+    controlling: bool = False,
 ) -> Iterator[Watched]:
-    """Start ``flower --json …`` with stdin and stderr on a terminal of its own and stdout a pipe."""
+    """Start ``flower --json …`` with stdin and stderr on a terminal of its own and stdout a pipe.
+
+    ``controlling``: the terminal is that of the process's session, so that a typed Ctrl-C is a signal.
+    """
     ours, theirs = pty.openpty()
     attributes = termios.tcgetattr(theirs)
     attributes[3] &= ~termios.ECHO
@@ -83,6 +95,7 @@ def watched(
     process = subprocess.Popen(
         [*(command or FLOWER), "--json", "go", *arguments],
         cwd=place.dir, env=place.env, stdin=theirs, stderr=theirs, stdout=subprocess.PIPE, start_new_session=True,
+        preexec_fn=_take_the_terminal if controlling else None,
     )  # fmt: skip
     os.close(theirs)
     run = Watched(process, ours, answering=answering)

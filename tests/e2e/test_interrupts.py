@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,10 @@ import pytest
 from flower.scripted.demo import demo_script, role_of
 from flower.testing import Reply, Request, ScriptedEndpoint, ToolUse
 from tests.e2e.harness import FLOWER, Place, wait_for
-from tests.e2e.killing import Watched, watched
+from tests.e2e import killing
+from tests.e2e.killing import Watched
 
+watched = partial(killing.watched, controlling=True)
 CTRL_C = b"\x03"
 WORDS = "use a table instead"
 
