@@ -25,10 +25,10 @@ from claude_agent_sdk import (
 
 from flower.locale import _
 from flower.model import Event
-from flower.runtime.budget import Meter
 from flower.runtime.flight import Flight
 from flower.runtime.handoff import reported_window
 from flower.runtime.messages import Translator, context_size, is_api_error, result_error
+from flower.runtime.meter import Meter
 from flower.runtime.mirror import Mirror
 from flower.runtime.signs import Signs
 

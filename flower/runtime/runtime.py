@@ -30,6 +30,7 @@ from flower.model import (
     StepResult,
     new_run_id,
 )
+from flower.runtime.budget import Budget
 from flower.runtime.flight import GO_ON, INTERRUPTED, Flight, Launch, Listener
 from flower.runtime.handoff import HandoffPolicy, Windows, policy_of
 from flower.runtime.recovery import after_failure
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from flower.agents.channel import HumanChannel
     from flower.agents.spec import AgentSpec
     from flower.agents.workbench import Workbench
-    from flower.runtime.budget import Budget, Meter
+    from flower.runtime.meter import Meter
 
 AfterStop = Callable[[], Awaitable["str | None"]]
 
@@ -139,8 +140,6 @@ class Runtime:
         self._reconciled = False
 
     def _open_budget(self, limit: float | Budget | None) -> Budget | None:
-        from flower.runtime.budget import Budget
-
         if isinstance(limit, Budget):
             return limit
         ledger = Ledger(self.run_dir, notice=self._say)
@@ -321,7 +320,7 @@ class Runtime:
 
     def meter(self, flight: Flight, *, limited: bool) -> Meter:
         """What estimates the cost of the flight's next CLI process while it runs."""
-        from flower.runtime.budget import Meter
+        from flower.runtime.meter import Meter
 
         budget = self.budget
 

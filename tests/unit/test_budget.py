@@ -9,7 +9,8 @@ import pytest
 from claude_agent_sdk import AssistantMessage, TextBlock
 
 from flower.books.ledger import Ledger
-from flower.runtime.budget import Budget, Counter, Meter, share_of
+from flower.runtime.budget import Budget
+from flower.runtime.meter import Counter, Meter, share_of
 from flower.runtime.prices import PRICES, UNKNOWN_MODEL, cost_of, price_of
 from tests.faults import Fault, faulty_files
 
