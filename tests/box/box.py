@@ -36,6 +36,7 @@ class Box:
     env: dict[str, str]
     uid: int = 0
     command: list[str] = field(default_factory=list)
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @classmethod
     def make(cls, base: Path, docker_host: str, uid: int = 0, **env: str) -> Box:
@@ -85,7 +86,19 @@ class Box:
     def start(self, *words: str | Path, **more: Any) -> subprocess.Popen[str]:
         """Type it and go on at once."""
         quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return subprocess.Popen([*self.command, *map(str, words)], **{**quiet, **self._popen(more)})
+        self.started.append(
+            subprocess.Popen([*self.command, *map(str, words)], **{**quiet, **self._popen(more)})
+        )
+        return self.started[-1]
+
+    def close(self) -> None:
+        """End what a failed test left."""
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
+        for name in self.boxes():
+            self.docker("rm", "--force", name, check=False)
 
     def sh(self, script: str, **more: Any) -> str:
         """What a worker in the box gets to see of a shell command; the box must end well."""

@@ -85,6 +85,5 @@ def person(docker_host: str, image: str, endpoint: ScriptedEndpoint) -> Iterator
         yield make
     finally:
         for box in made:
-            for name in box.boxes():
-                box.docker("rm", "--force", name, check=False)
+            box.close()
         shutil.rmtree(base, ignore_errors=True)

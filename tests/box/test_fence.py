@@ -47,7 +47,12 @@ def test_no_privileges_and_nothing_of_the_host(person: Person) -> None:
         " ' (/|/proc.*|/sys.*|/dev.*|/etc/(hosts|hostname|resolv.conf)) ' /proc/self/mounts | cut -d' ' -f2 | sort;"
         f" cat {box.home}/secret {box.base}/flowerbox 2>&1; mount -t tmpfs x /mnt 2>&1; chown 1 /work 2>&1"
     )
-    for line in ("CapEff:\t0000000000000000", "CapPrm:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1"):
+    for line in (
+        "CapEff:\t0000000000000000",
+        "CapPrm:\t0000000000000000",
+        "CapBnd:\t0000000000000000",
+        "NoNewPrivs:\t1",
+    ):
         assert line in said
     mounts = [line for line in said.splitlines() if line.startswith("/")]
     assert mounts == ["/run/flowerbox", "/runs", "/work"]

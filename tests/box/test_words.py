@@ -21,7 +21,7 @@ STRANGE = (
     "two  spaces",
     "-n",
     "a:b,c=d",
-    "it's \"quoted\" `here` $HOME \\n",
+    'it\'s "quoted" `here` $HOME \\n',
     "line\nbreak\n",
     "정원 花",
     "*?[x]",
