@@ -47,8 +47,7 @@ def test_a_disk_that_fails_anywhere_costs_at_most_one_clear_line(tmp_path: Path)
     script = """\
 from flower import AgentSpec, Step, Workflow
 def main():
-    return Workflow([Step('first', AgentSpec(name='a', allowed_tools=['Bash']), 'go'),
-                     Step('second', AgentSpec(name='b'), 'go on', resume_from='first')])
+    return Workflow([Step('only', AgentSpec(name='a', allowed_tools=['Bash']), 'go')])
 """
     with ScriptedEndpoint(talker) as endpoint:
         place, report, kept = Place.make(tmp_path, endpoint.env()), tmp_path / "report", tmp_path / "kept"
