@@ -11,7 +11,12 @@ import uuid
 
 TURNS = int(os.environ.get("FLOWER_BENCH_TURNS", "1000"))
 OUTPUT = "line of output\n" * 20
-USAGE = {"input_tokens": 10, "cache_read_input_tokens": 50_000, "cache_creation_input_tokens": 100, "output_tokens": 40}
+USAGE = {
+    "input_tokens": 10,
+    "cache_read_input_tokens": 50_000,
+    "cache_creation_input_tokens": 100,
+    "output_tokens": 40,
+}
 
 
 def send(message: dict[str, object]) -> None:
@@ -53,26 +58,47 @@ class Session:
 
     def entry(self, kind: str, message: dict[str, object]) -> str:
         new = str(uuid.uuid4())
-        entry = {"type": kind, "uuid": new, "parentUuid": self.parent, "sessionId": self.id, "message": message}
+        entry = {
+            "type": kind,
+            "uuid": new,
+            "parentUuid": self.parent,
+            "sessionId": self.id,
+            "message": message,
+        }
         self.parent = new
         send({"type": "transcript_mirror", "filePath": self.file, "entries": [entry]})
         return new
 
     def turn(self, number: int) -> None:
-        call = {"type": "tool_use", "id": f"toolu_{number}", "name": "Bash", "input": {"command": f"step {number}"}}
+        call = {
+            "type": "tool_use",
+            "id": f"toolu_{number}",
+            "name": "Bash",
+            "input": {"command": f"step {number}"},
+        }
         self.answer(number, [{"type": "text", "text": f"Now step {number}."}, call])
         if self.hook:
             self.call_hook(number)
         result = [{"type": "tool_result", "tool_use_id": call["id"], "content": OUTPUT, "is_error": False}]
         body = {"role": "user", "content": result}
         new = self.entry("user", body)
-        send({"type": "user", "message": body, "uuid": new, "session_id": self.id, "parent_tool_use_id": None})
+        send(
+            {"type": "user", "message": body, "uuid": new, "session_id": self.id, "parent_tool_use_id": None}
+        )
 
     def answer(self, number: int, content: list[dict[str, object]]) -> None:
         body = {"id": f"msg_{number}", "role": "assistant", "model": "claude-opus-5-5", "content": content}
         body["usage"] = USAGE
         new = self.entry("assistant", body)
-        send({"type": "assistant", "message": body, "uuid": new, "session_id": self.id, "parent_tool_use_id": None})
+        send(
+            {
+                "type": "assistant",
+                "message": body,
+                "uuid": new,
+                "session_id": self.id,
+                "parent_tool_use_id": None,
+            }
+        )
 
     def call_hook(self, number: int) -> None:
         data = {"hook_event_name": "PostToolBatch", "session_id": self.id, "tool_calls": []}

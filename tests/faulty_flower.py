@@ -22,7 +22,9 @@ def main() -> None:
     vfs.fault, files.ops = fault, FaultyOps(fault)
 
     def tell() -> None:
-        Path(report).write_text(json.dumps({"count": fault.count, "hit": fault.hit, "seen": fault.seen[fault.n - 1 :][:3]}))
+        Path(report).write_text(
+            json.dumps({"count": fault.count, "hit": fault.hit, "seen": fault.seen[fault.n - 1 :][:3]})
+        )
 
     atexit.register(tell)
     from flower.cli.main import main as flower

@@ -150,7 +150,9 @@ class Proxy:
             client.sendall(_response(200, PORTAL, "content-type: text/html\r\n"))
             return True
         if kind == "html":
-            client.sendall(_response(502, b"<html><h1>502 Bad Gateway</h1></html>", "content-type: text/html\r\n"))
+            client.sendall(
+                _response(502, b"<html><h1>502 Bad Gateway</h1></html>", "content-type: text/html\r\n")
+            )
             return True
         return self._forward(client, raw, fault)
 

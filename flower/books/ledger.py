@@ -82,14 +82,18 @@ class Ledger:
             return {}
         except ValueError:
             aside = files.set_aside(self.path, f"damaged-{files.timestamp()}")
-            text = _("{path} was damaged and is kept as {aside}; what was spent before is not counted any more")
+            text = _(
+                "{path} was damaged and is kept as {aside}; what was spent before is not counted any more"
+            )
             self._notice(text.format(path=self.path, aside=aside.name))
             return {}
 
     def _complain(self, error: OSError) -> None:
         if not self._complained:
             self._complained = True
-            text = _("{path} could not be read or written ({reason}); a kill would forget what this run has spent")
+            text = _(
+                "{path} could not be read or written ({reason}); a kill would forget what this run has spent"
+            )
             self._notice(text.format(path=self.path, reason=error.strerror or error))
 
 

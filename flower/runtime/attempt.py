@@ -197,7 +197,10 @@ class Attempt:
         await self._client.disconnect()
 
     async def _interrupt_when_asked(self) -> None:
-        stop, enough = asyncio.ensure_future(self._flight.wait_for_stop()), asyncio.ensure_future(self._enough.wait())
+        stop, enough = (
+            asyncio.ensure_future(self._flight.wait_for_stop()),
+            asyncio.ensure_future(self._enough.wait()),
+        )
         try:
             await asyncio.wait({stop, enough}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -243,7 +246,9 @@ class Attempt:
             error = str(message.data.get("error", ""))
             self._mirror.failed.append(error)
             row.errors.append(f"mirror_error: {error}")
-            text = _("the database did not take some entries ({reason}); they are read back at the end of the step")
+            text = _(
+                "the database did not take some entries ({reason}); they are read back at the end of the step"
+            )
             self._events.put_nowait(Event("error", text=text.format(reason=error)))
 
     def _main_thread(self, message: AssistantMessage) -> None:
@@ -283,7 +288,9 @@ class Attempt:
 
     def _outcome(self, error: str) -> Outcome:
         result, signs = self._result, self._signs
-        outcome = Outcome("ok", mirror_failed=bool(self._mirror.failed), kind=signs.kind, answered=signs.answered)
+        outcome = Outcome(
+            "ok", mirror_failed=bool(self._mirror.failed), kind=signs.kind, answered=signs.answered
+        )
         outcome.delivered = self._mirror.delivered
         outcome.resets_at, outcome.retry_after = signs.resets_at, signs.retry_after
         if result is not None:

@@ -44,7 +44,9 @@ def check_saved(flight: Flight, outcome: Outcome) -> None:
         StepFailed: entries could not be saved.
     """
     if outcome.mirror_failed:
-        text = _("entries of this step could not be saved; they stay in {place} and are tried again at the next start")
+        text = _(
+            "entries of this step could not be saved; they stay in {place} and are tried again at the next start"
+        )
         raise StepFailed(text.format(place=f"live/{flight.row.session_id}"))
 
 

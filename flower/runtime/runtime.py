@@ -315,7 +315,9 @@ class Runtime:
         """Raise BudgetSpent if nothing is left, or ``at_once`` if what is left does not pay another request."""
         budget = self.budget
         if budget is not None and (at_once or not budget.remaining):
-            spent = _("budget spent: ${cost:.2f} of ${limit:.2f}").format(cost=budget.spent, limit=budget.limit)
+            spent = _("budget spent: ${cost:.2f} of ${limit:.2f}").format(
+                cost=budget.spent, limit=budget.limit
+            )
             raise BudgetSpent(spent, hint=_("Run flower again with a larger --budget to go on."))
 
     def meter(self, flight: Flight, *, limited: bool) -> Meter:

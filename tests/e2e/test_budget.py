@@ -19,7 +19,12 @@ from flower.scripted.demo import demo_script
 from flower.testing import Reply, Request, ScriptedEndpoint, ToolUse
 from tests.e2e.harness import Place, wait_for
 
-DIME = {"input_tokens": 25_000, "output_tokens": 0, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
+DIME = {
+    "input_tokens": 25_000,
+    "output_tokens": 0,
+    "cache_read_input_tokens": 0,
+    "cache_creation_input_tokens": 0,
+}
 """A request of ten cents with the CLI's default model."""
 
 
@@ -27,7 +32,9 @@ def busy(request: Request) -> Reply:
     """Runs one command after another, at ten cents each, until told that it is enough."""
     if len(request.calls) >= 8:
         return Reply("done", usage=DIME)
-    return Reply(blocks=[ToolUse("Bash", {"command": f"echo {len(request.calls)}", "description": "x"})], usage=DIME)
+    return Reply(
+        blocks=[ToolUse("Bash", {"command": f"echo {len(request.calls)}", "description": "x"})], usage=DIME
+    )
 
 
 def runtime(base: Path, endpoint: ScriptedEndpoint, **options: Any) -> Runtime:
@@ -40,7 +47,10 @@ WORKER = AgentSpec("x", allowed_tools=["Bash"])
 
 def test_a_step_ends_within_one_request_of_the_limit_and_goes_on_with_a_larger_one(tmp_path: Path) -> None:
     with ScriptedEndpoint(busy) as endpoint:
-        with runtime(tmp_path, endpoint, budget_usd=0.35) as rt, pytest.raises(BudgetSpent, match=r"\$0\.40 of \$0\.35"):
+        with (
+            runtime(tmp_path, endpoint, budget_usd=0.35) as rt,
+            pytest.raises(BudgetSpent, match=r"\$0\.40 of \$0\.35"),
+        ):
             asyncio.run(rt.run(WORKER, "go", step_name="s"))
         assert len(endpoint.requests) == 4
         row = rt.results[-1]
@@ -62,7 +72,14 @@ def test_subagents_count_while_they_work(tmp_path: Path) -> None:
         if request.agent_id:
             return busy(request)
         done = Reply("done", usage=DIME)
-        return done if request.calls else Reply(blocks=[ToolUse("Agent", {"description": "d", "prompt": "p", "subagent_type": "w"})], usage=DIME)
+        return (
+            done
+            if request.calls
+            else Reply(
+                blocks=[ToolUse("Agent", {"description": "d", "prompt": "p", "subagent_type": "w"})],
+                usage=DIME,
+            )
+        )
 
     spec = roles.coordinator({"w": AgentSpec("w", "Work.", allowed_tools=["Bash"])})
     with ScriptedEndpoint(script) as endpoint, runtime(tmp_path, endpoint, budget_usd=0.45) as rt:
@@ -72,7 +89,10 @@ def test_subagents_count_while_they_work(tmp_path: Path) -> None:
 
 
 def test_all_steps_of_a_run_share_the_limit(tmp_path: Path) -> None:
-    with ScriptedEndpoint(default=Reply("fine", usage=DIME)) as endpoint, runtime(tmp_path, endpoint, budget_usd=0.2) as rt:
+    with (
+        ScriptedEndpoint(default=Reply("fine", usage=DIME)) as endpoint,
+        runtime(tmp_path, endpoint, budget_usd=0.2) as rt,
+    ):
         for _n in range(2):
             assert asyncio.run(rt.run(WORKER, "go", step_name="s")).ok
         with pytest.raises(BudgetSpent):
@@ -89,7 +109,12 @@ def test_an_agents_own_limit_fails_its_step_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-sonnet-4-6"])
 def test_the_prices_are_those_of_the_clis_counter(model: str, tmp_path: Path) -> None:
-    usage = {"input_tokens": 1000, "output_tokens": 100, "cache_read_input_tokens": 5000, "cache_creation_input_tokens": 700}
+    usage = {
+        "input_tokens": 1000,
+        "output_tokens": 100,
+        "cache_read_input_tokens": 5000,
+        "cache_creation_input_tokens": 700,
+    }
     with ScriptedEndpoint(default=Reply("x", usage=usage)) as endpoint, runtime(tmp_path, endpoint) as rt:
         row = asyncio.run(rt.run(AgentSpec("x", model=model), "go", step_name="s"))
     assert model in PRICES and row.cost_usd == pytest.approx(cost_of(usage, model))

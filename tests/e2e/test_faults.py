@@ -34,7 +34,9 @@ def talker(request: Request) -> Reply | str:
     return Reply("on it", blocks=[ToolUse("Bash", {"command": "pwd; git --version", "description": "x"})])
 
 
-def faulty(place: Place, report: Path, n: int, kind: str, how: str, *words: str) -> subprocess.CompletedProcess[str]:
+def faulty(
+    place: Place, report: Path, n: int, kind: str, how: str, *words: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "tests.faulty_flower", str(n), kind, how, str(report), *words],
         cwd=place.dir, env=place.env | {"PYTHONPATH": str(ROOT)}, stdin=subprocess.DEVNULL,
@@ -71,7 +73,9 @@ def main():
             assert json.loads(report.read_text())["hit"], what
             assert "Traceback" not in done.stderr and "internal" not in done.stderr, what
             if done.returncode:
-                assert done.returncode == 1 and done.stderr.strip().splitlines()[-1].startswith("flower: "), what
+                assert done.returncode == 1 and done.stderr.strip().splitlines()[-1].startswith("flower: "), (
+                    what
+                )
             check_kept(place, old_rows, old_lineage, old, what)
         # The last one leaves the books in a state from which a sound disk goes on in the same session.
         after = place.run(*line)

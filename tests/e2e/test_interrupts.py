@@ -16,8 +16,8 @@ import pytest
 
 from flower.scripted.demo import demo_script, role_of
 from flower.testing import Reply, Request, ScriptedEndpoint, ToolUse
-from tests.e2e.harness import FLOWER, Place, wait_for
 from tests.e2e import killing
+from tests.e2e.harness import FLOWER, Place, wait_for
 from tests.e2e.killing import Watched
 
 watched = partial(killing.watched, controlling=True)
@@ -62,7 +62,9 @@ def with_parallel_subagents(request: Request) -> Reply | None:
 HELD = [in_a_tool, in_a_stream, with_parallel_subagents]
 
 
-def busy(run: Watched, place: Place, endpoint: ScriptedEndpoint, held: Callable[[Request], Reply | None]) -> None:
+def busy(
+    run: Watched, place: Place, endpoint: ScriptedEndpoint, held: Callable[[Request], Reply | None]
+) -> None:
     """Wait until the run is in the middle of what holds it up."""
 
     def there() -> bool:
@@ -88,7 +90,9 @@ def ended(run: Watched, status: int, seconds: float = 20.0) -> None:
 
 
 @pytest.mark.parametrize("held", HELD, ids=lambda held: held.__name__)
-def test_words_after_ctrl_c_go_on_in_the_same_session(held: Callable[[Request], Reply | None], tmp_path: Path) -> None:
+def test_words_after_ctrl_c_go_on_in_the_same_session(
+    held: Callable[[Request], Reply | None], tmp_path: Path
+) -> None:
     with ScriptedEndpoint(chain(held)) as endpoint:
         place = Place.make(tmp_path, endpoint.env())
         with watched(place, "make a md -> html script") as run:
@@ -99,7 +103,9 @@ def test_words_after_ctrl_c_go_on_in_the_same_session(held: Callable[[Request], 
             ended(run, 0, 120.0)
         work = [row for row in place.rows if row["step"] == "干活"]
         assert len(work) == 1 and work[0]["ok"] and work[0]["attempts"] == 2 and not work[0]["errors"]
-        assert {e["session_id"] for e in run.events if e.get("uuid") and e["step"] == "干活"} == {work[0]["session_id"]}
+        assert {e["session_id"] for e in run.events if e.get("uuid") and e["step"] == "干活"} == {
+            work[0]["session_id"]
+        }
         told = [r.request for r in endpoint.requests if WORDS in r.request.all_text]
         assert told and not any("[Request interrupted" in request.all_text for request in told)
         assert not place.tree()
@@ -153,7 +159,7 @@ def test_ctrl_c_while_the_judge_looks_starts_no_failed_round(tmp_path: Path) -> 
         return reply
 
     with ScriptedEndpoint(slow_judge) as endpoint:
-        place = Place.make(tmp_path, endpoint.env()) 
+        place = Place.make(tmp_path, endpoint.env())
         with watched(place, "make a md -> html script") as run:
             wait_for(lambda: judging, 120.0, run.tail)
             os.write(run.terminal, CTRL_C)
@@ -170,7 +176,9 @@ def test_ctrl_c_while_the_judge_looks_starts_no_failed_round(tmp_path: Path) -> 
 
 
 @contextmanager
-def hanging(base: Path, *, before: list[str] | None = None) -> Iterator[tuple[Place, subprocess.Popen[bytes]]]:
+def hanging(
+    base: Path, *, before: list[str] | None = None
+) -> Iterator[tuple[Place, subprocess.Popen[bytes]]]:
     """A run without a terminal whose model does not answer."""
     with ScriptedEndpoint(lambda request: Reply("late", delay=60)) as endpoint:
         place = Place.make(base, endpoint.env())
@@ -202,7 +210,9 @@ def test_a_signal_saves_the_row_and_really_ends_the_process(number: signal.Signa
         process.send_signal(number)
         process.wait(20)
         assert process.returncode == -number, "the default action: a shell sees 128 + n"
-        assert time.monotonic() - began < 10, "a watchdog ends it within two seconds, the machine's load aside"
+        assert time.monotonic() - began < 10, (
+            "a watchdog ends it within two seconds, the machine's load aside"
+        )
         assert place.rows[-1]["error"] == "killed-by-signal"
         wait_for(lambda: not place.tree(), 2.0, "the end of the whole tree")
         assert place.integrity() == "ok"

@@ -43,11 +43,17 @@ ERRORS = ("API Error", "ECONN", "Bad Gateway", "HTML page", "malformed", "termin
 def agents(request: Request) -> Reply | str:
     """A coordinator that hands out one task and a worker that runs one command."""
     if request.agent_id:
-        return "worker: two" if request.calls else Reply(blocks=[ToolUse("Bash", {"command": "echo two", "description": "x"})])
+        return (
+            "worker: two"
+            if request.calls
+            else Reply(blocks=[ToolUse("Bash", {"command": "echo two", "description": "x"})])
+        )
     answers = [call.result or "" for call in request.calls]
     if any("worker: two" in answer for answer in answers):
         return "all done"
-    return Reply("on it", blocks=[ToolUse("Agent", {"description": "d", "prompt": "p", "subagent_type": "coder"})])
+    return Reply(
+        "on it", blocks=[ToolUse("Agent", {"description": "d", "prompt": "p", "subagent_type": "coder"})]
+    )
 
 
 def coordinator() -> AgentSpec:
@@ -55,7 +61,9 @@ def coordinator() -> AgentSpec:
     return replace(roles.coordinator({"coder": coder}), env=ONCE)
 
 
-def run(base: Path, env: dict[str, str], spec: AgentSpec, resilience: Resilience = QUICK) -> tuple[StepResult, list[Event]]:
+def run(
+    base: Path, env: dict[str, str], spec: AgentSpec, resilience: Resilience = QUICK
+) -> tuple[StepResult, list[Event]]:
     os.environ.update(env)
     seen: list[Event] = []
     with Runtime(workspace=base / "ws", run_dir=base / "runs", resilience=resilience) as rt:
@@ -146,12 +154,16 @@ def test_a_link_that_goes_in_a_tool_and_flaps_is_waited_for_without_a_word_in_be
             row = asyncio.run(rt.run(WORKER, "go", step_name="s", on_event=on_event))
         assert row.ok and row.text == "done" and row.attempts > 1
         waits = [event.data["state"] for event in seen if event.kind == "wait"]
-        assert waits and waits == ["begin", "end"] * (len(waits) // 2), "one line when it goes, one when it is back"
+        assert waits and waits == ["begin", "end"] * (len(waits) // 2), (
+            "one line when it goes, one when it is back"
+        )
         assert sum("echo one" in r.request.all_text for r in endpoint.requests) == len(endpoint.requests) - 1
         check_requests(endpoint)
 
 
-def test_a_name_that_resolves_while_no_connection_comes_about_is_waited_for_and_given_up(tmp_path: Path) -> None:
+def test_a_name_that_resolves_while_no_connection_comes_about_is_waited_for_and_given_up(
+    tmp_path: Path,
+) -> None:
     with ScriptedEndpoint(plain) as endpoint, Proxy(endpoint) as line:
         env = line.env() | {"ANTHROPIC_BASE_URL": f"http://localhost:{line.port}"}
         line.down()
@@ -237,7 +249,10 @@ REFUSED = [
 
 @pytest.mark.parametrize("error", REFUSED, ids=lambda e: f"{e.status} {e.message[:12]}")
 def test_a_refusal_stops_at_once(error: HttpError, tmp_path: Path) -> None:
-    with ScriptedEndpoint(default=Reply(error=error)) as endpoint, pytest.raises(ConfigurationError) as refused:
+    with (
+        ScriptedEndpoint(default=Reply(error=error)) as endpoint,
+        pytest.raises(ConfigurationError) as refused,
+    ):
         run(tmp_path, endpoint.env(), WORKER)
     assert refused.value.exit_code == 5
     assert len({record.request.session_id for record in endpoint.requests}) == 1, "one CLI start"
@@ -285,14 +300,20 @@ def test_a_limit_with_an_end_is_waited_for_and_costs_no_attempt(tmp_path: Path) 
 
 
 def test_a_limit_that_ends_too_late_gives_up_at_once(tmp_path: Path) -> None:
-    error = HttpError(429, message=f"usage limit reached|{int(time.time()) + 90_000}", headers={"x-should-retry": "false"})
+    error = HttpError(
+        429, message=f"usage limit reached|{int(time.time()) + 90_000}", headers={"x-should-retry": "false"}
+    )
     with ScriptedEndpoint(default=Reply(error=error)) as endpoint, pytest.raises(NetworkGaveUp):
         run(tmp_path, endpoint.env(), WORKER)
     assert len(endpoint.requests) == 1
 
 
 def test_a_limit_whose_end_nobody_understands_is_polled_until_it_is_too_long(tmp_path: Path) -> None:
-    error = Reply(error=HttpError(429, message="limit reached, resets at full moon", headers={"x-should-retry": "false"}))
+    error = Reply(
+        error=HttpError(
+            429, message="limit reached, resets at full moon", headers={"x-should-retry": "false"}
+        )
+    )
     left = [error, error]
     patience = replace(QUICK, max_attempts=1)
     with ScriptedEndpoint(lambda request: left.pop() if left else "done") as endpoint:

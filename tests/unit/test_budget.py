@@ -18,15 +18,28 @@ MODEL = "claude-opus-4-8"
 READ = {"input_tokens": 100_000}
 
 
-def answer(message_id: str, text: str = "x", usage: dict[str, int] | None = None, agent: str | None = None) -> AssistantMessage:
+def answer(
+    message_id: str, text: str = "x", usage: dict[str, int] | None = None, agent: str | None = None
+) -> AssistantMessage:
     return AssistantMessage(
-        [TextBlock(text)], MODEL, parent_tool_use_id=agent, usage=READ if usage is None else usage, message_id=message_id
+        [TextBlock(text)],
+        MODEL,
+        parent_tool_use_id=agent,
+        usage=READ if usage is None else usage,
+        message_id=message_id,
     )
 
 
 @pytest.mark.parametrize(
     ("readings", "total"),
-    [([], 0.0), ([0.5], 0.5), ([0.5, 0.8], 0.8), ([0.5, 0.2], 0.7), ([0.5, 0.8, 0.1, 0.4], 1.2), ([0.5, None, 0.6], 0.6)],
+    [
+        ([], 0.0),
+        ([0.5], 0.5),
+        ([0.5, 0.8], 0.8),
+        ([0.5, 0.2], 0.7),
+        ([0.5, 0.8, 0.1, 0.4], 1.2),
+        ([0.5, None, 0.6], 0.6),
+    ],
 )
 def test_a_counter_that_starts_again_is_summed(readings: list[float | None], total: float) -> None:
     counter = Counter()
@@ -55,7 +68,13 @@ def test_a_counter_of_the_whole_session_is_told_from_one_of_the_process(
 def test_the_parts_of_one_answer_cost_once_and_those_of_subagents_too() -> None:
     told: list[float] = []
     meter = Meter(told.append)
-    for message in (answer("a"), answer("a"), answer("b", agent="t1"), answer("c", agent="t2"), answer("b", agent="t1")):
+    for message in (
+        answer("a"),
+        answer("a"),
+        answer("b", agent="t1"),
+        answer("c", agent="t2"),
+        answer("b", agent="t1"),
+    ):
         meter.note(message)
     assert meter.estimate == pytest.approx(1.5, rel=0.001)
     meter.note(answer("d"))
@@ -71,7 +90,9 @@ def test_what_is_written_counts_before_the_endpoint_has_counted_it() -> None:
 
 def test_errors_of_the_connection_cost_nothing() -> None:
     meter = Meter()
-    meter.note(AssistantMessage([TextBlock("API Error: 529")], "<synthetic>", error="server_error", usage=READ))
+    meter.note(
+        AssistantMessage([TextBlock("API Error: 529")], "<synthetic>", error="server_error", usage=READ)
+    )
     assert meter.estimate == 0 and meter.cost() == (0.0, False)
 
 
@@ -85,7 +106,11 @@ def test_without_a_counter_the_estimate_is_the_cost_and_says_so() -> None:
 
 
 def test_names_of_models() -> None:
-    assert price_of("claude-opus-4-8-20260101") == price_of("us.anthropic.claude-opus-4-8-v1:0") == PRICES["claude-opus-4-8"]
+    assert (
+        price_of("claude-opus-4-8-20260101")
+        == price_of("us.anthropic.claude-opus-4-8-v1:0")
+        == PRICES["claude-opus-4-8"]
+    )
     assert price_of("gateway/claude-sonnet-5-5[1m]") == PRICES["claude-sonnet-5-5"]
     assert price_of("something else") == UNKNOWN_MODEL
     assert cost_of({"cache_read_input_tokens": 1_000_000}, "claude-opus-5-5") == pytest.approx(0.2)
