@@ -53,7 +53,9 @@ def image(docker_host: str) -> str:
     env = {"PATH": _ENVIRONMENT["PATH"], "HOME": _ENVIRONMENT.get("HOME", "/"), "DOCKER_HOST": docker_host}
     if not docker_host:
         del env["DOCKER_HOST"]
-    made = subprocess.run(["make", "image"], cwd=ROOT, env=env, capture_output=True, text=True)
+    made = subprocess.run(
+        ["make", "image", "IMAGE_ARGS=--network host"], cwd=ROOT, env=env, capture_output=True, text=True
+    )
     assert made.returncode == 0, made.stderr[-3000:]
     return "flower-box"
 

@@ -35,7 +35,7 @@ def test_somebody_elses_repository_and_my_name(person: Person) -> None:
     for path in (box.dir, *box.dir.rglob("*")):
         os.lchown(path, 4321, 4321)
     box.dir.chmod(0o777)
-    (box.home / ".gitconfig").write_text('[user]\n\tname = Ada "L" Byron\n\temail = ada@example.org\n')
+    (box.home / ".gitconfig").write_text('[user]\n\tname = Ada \\"L\\" Byron\n\temail = ada@example.org\n')
     assert 'Ada "L" Byron' in box.sh("git status --short >&2 && git var GIT_AUTHOR_IDENT")
 
 
