@@ -11,7 +11,8 @@ from benchmarks.endurance import measure
 
 def check_flat(turns: int, place: Path, megabytes: float) -> None:
     samples = measure(turns, place)
-    first, last = samples[1], samples[-1]
+    # SQLite's page cache fills in the first 2,000 turns, with about 16 MB; from then on nothing may grow.
+    first, last = samples[2], samples[-1]
     assert last["turn"] == turns
     assert last["rss_mb"] - first["rss_mb"] < megabytes, samples
     assert last["fds"] == first["fds"], samples
@@ -19,9 +20,9 @@ def check_flat(turns: int, place: Path, megabytes: float) -> None:
 
 
 def test_a_thousand_turns(tmp_path: Path) -> None:
-    check_flat(1000, tmp_path, megabytes=10)
+    check_flat(1000, tmp_path, megabytes=20)
 
 
 @pytest.mark.soak
 def test_ten_thousand_turns(tmp_path: Path) -> None:
-    check_flat(10_000, tmp_path, megabytes=20)
+    check_flat(10_000, tmp_path, megabytes=5)

@@ -131,7 +131,7 @@ def test_a_wait_for_a_time_of_day_ends_when_the_machine_has_slept_through_it(mon
 
 def test_the_same_limit_named_again_at_its_end_is_polled_not_waited_for_a_day() -> None:
     async def scenario() -> None:
-        step, text = flight(), "usage limit reached|{:.0f}".format(time.time() - 1)
+        step, text = flight(), f"usage limit reached|{time.time() - 1:.0f}"
         await recovery._wait(step, QUICK, failed(text))
         assert step.patience.limit == text and step.patience.polled == 0.0
         await recovery._wait(step, QUICK, failed(text))
