@@ -52,7 +52,7 @@ class Place:
         here.mkdir(parents=True, exist_ok=True)
         return cls(here, home, clean_environment(home, **(endpoint_env or {}), **extra))
 
-    def run(self, *arguments: str, timeout: float = 120.0, **popen: Any) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, timeout: float = 300.0, **popen: Any) -> subprocess.CompletedProcess[str]:
         """Type a command and wait for its end."""
         popen.setdefault("stdin", subprocess.DEVNULL)
         return subprocess.run(
