@@ -88,3 +88,15 @@ def test_native_and_box_in_turn(person: Person) -> None:
     assert books_outside() == {**mine, "woke": 2} and box.lineage == theirs
     carry_on(box, theirs["woke"] + 1, theirs["steps"])
     assert (box.dir / ".flower/notes/需求.md").read_bytes() == brief
+
+
+def test_the_workbench_of_isolated_workers_lasts(person: Person) -> None:
+    """It lies beside the workspace then, which inside is the root of the container."""
+    box = person(uid=1234)
+    words = ["git", "-c", f"safe.directory={box.dir}", "-C", str(box.dir)]
+    subprocess.run([*words, "init", "-q"], env=box.env, check=True, user=1234, group=1234)
+    assert box.run(box.dir, "--isolate", "--no-goal", "say it").returncode == 0
+    assert "A word." in (box.books / "isolated/notes/需求.md").read_text("utf-8")
+    again = box.run(box.dir, "--isolate", "--no-goal")
+    assert again.returncode == 0 and "wake 2" in again.stderr, again.stderr[-3000:]
+    assert [row["step"] for row in box.rows] == ["确认需求", "干活", "干活"]

@@ -13,7 +13,7 @@ import pytest
 
 from flower.scripted.demo import demo_script
 from flower.testing import Reply, Request, ScriptedEndpoint
-from tests.box.box import SHELL, Box
+from tests.box.box import SHELL, TOKEN, Box
 from tests.box.conftest import Person
 from tests.e2e.harness import wait_for
 
@@ -178,3 +178,19 @@ def test_ctrl_c_once_goes_on_and_twice_leaves(person: Person, slow: ScriptedEndp
     assert child.exitstatus == 130
     assert [row["error"] for row in box.rows][1:] == ["interrupted-by-human"]
     box.leaves_nothing()
+
+
+def test_setup_writes_the_callers_own_file(person: Person) -> None:
+    box = person(uid=0, FLOWER_NO_PROBE="1")
+    child = terminal(box, "setup")
+    for answer in (TOKEN, box.env["ANTHROPIC_BASE_URL"], ""):
+        child.expect(": ")
+        child.sendline(answer)
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0, child.before
+    written = box.home / ".config/flower/.env"
+    assert TOKEN in written.read_text() and written.stat().st_mode & 0o777 == 0o600
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
+        del box.env[name]
+    assert box.sh("echo heard") == "heard\n"
