@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from flower.documents.brief import amendments
 from flower.documents.brief import brief_digest as digest_of
 from flower.documents.sections import HeadingTable, lines_of, render, sections
+from flower.patterns import late
 
 HEADINGS = {
     "en": {"statement": "Goal", "checks": "Checks", "mark": "cannot be verified here"},
@@ -50,15 +51,11 @@ _MARKS = "|".join(
 )
 _SQUARE = rf"[\[［【]\s*(?:{_MARKS})\s*(?:[:：]\s*(?P<why>(?:[^\[\]［］【】]|\[[^\[\]]*\])*?))?\s*[\]］】]"
 _ROUND = rf"[(（]\s*(?:{_MARKS})\s*(?:[:：]\s*(?P<why2>[^()（）]*?))?\s*[)）]"
-_MARK = re.compile(rf"(?:{_SQUARE}|{_ROUND})", re.IGNORECASE)
-_NUMBERED = re.compile(
-    r" {0,3}(?:\*\*)?[(（]?\d{1,3}[.)）、．:：](?:\*\*)?(?:[ \t]+|(?=[^\s\d]))(?P<text>.*)$"
-)
-_BULLET = re.compile(r" {0,1}[-*+•][ \t]+(?P<text>.*)$")
-_BOX = re.compile(r"\[[ xX]\][ \t]+")
-_DIGEST = re.compile(
-    r"^(?:<!--)?[ \t>*]*brief[ \t]*[:：][ \t]*sha256[:：\- \t]*([0-9a-f]{64})\b.*$", re.I | re.M
-)
+_MARK = late(rf"(?:{_SQUARE}|{_ROUND})", re.IGNORECASE)
+_NUMBERED = late(r" {0,3}(?:\*\*)?[(（]?\d{1,3}[.)）、．:：](?:\*\*)?(?:[ \t]+|(?=[^\s\d]))(?P<text>.*)$")
+_BULLET = late(r" {0,1}[-*+•][ \t]+(?P<text>.*)$")
+_BOX = late(r"\[[ xX]\][ \t]+")
+_DIGEST = late(r"^(?:<!--)?[ \t>*]*brief[ \t]*[:：][ \t]*sha256[:：\- \t]*([0-9a-f]{64})\b.*$", re.I | re.M)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 from flower.documents.sections import HeadingTable
+from flower.patterns import late
 
 Conclusion = Literal["achieved", "not_yet", "unreachable"]
 Status = Literal["pass", "fail", "cannot"]
@@ -105,7 +105,7 @@ STATUS_OF: dict[str, Status] = dict(
 )
 """Word → status, longest word first."""
 
-DOUBT = re.compile(
+DOUBT = late(
     r"\?|%|n't\b|"
     r"\b(?:no|not|never|none|nothing|nope|false|n/a|unclear|unknown|un\w+ed|if|unless|except|but|however|though|"
     r"although|would|could|should|might|may|maybe|perhaps|probably|likely|partial(?:ly)?|partly|almost|nearly|"

@@ -15,18 +15,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from flower.patterns import late
+
 Aliases = Mapping[str, Sequence[str]]
 """Section key → the names its heading may have."""
 
 WEAK = 7
 """Level of a heading that is no ``#`` heading; ``#`` headings have 1 to 6."""
 
-_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
-_ATX = re.compile(r" {0,3}(#{1,6})(?P<space>[ \t]*)(?P<text>[^#].*)$")
-_CLOSING = re.compile(r"(?<=[ \t])#+$")
-_BOLD = re.compile(r"(\*\*|__)(?P<inner>.+?)\1[ \t]*(?P<rest>.*)$")
-_NUMBER = re.compile(r"^(?:[(（]?\d{1,2}[.)）、．]|[一二三四五六七八九十]{1,2}[、.．]|[IVX]{1,4}\.)[ \t]*")
-_COLON = re.compile(r"[:：]")
+_FENCE = late(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_ATX = late(r" {0,3}(#{1,6})(?P<space>[ \t]*)(?P<text>[^#].*)$")
+_CLOSING = late(r"(?<=[ \t])#+$")
+_BOLD = late(r"(\*\*|__)(?P<inner>.+?)\1[ \t]*(?P<rest>.*)$")
+_NUMBER = late(r"^(?:[(（]?\d{1,2}[.)）、．]|[一二三四五六七八九十]{1,2}[、.．]|[IVX]{1,4}\.)[ \t]*")
+_COLON = late(r"[:：]")
 _TRAILING = " \t:：.。!！,，;；、*_"
 
 

@@ -15,14 +15,15 @@ from dataclasses import dataclass, field, replace
 from flower.documents.goal import Check
 from flower.documents.outcomes import DOUBT, OUTCOME_WORDS, STATUS_OF, TABLE, Conclusion, Status
 from flower.documents.sections import scan, sections, without_code
+from flower.patterns import late
 
 _NEGATIVE = [word for word, outcome in OUTCOME_WORDS if outcome != "achieved"]
-_FRACTION = re.compile(r"(\d+)\s*(?:/|of|out of|中)\s*(\d+)")
+_FRACTION = late(r"(\d+)\s*(?:/|of|out of|中)\s*(\d+)")
 _DRESS = " \t*_`\"'“”‘’「」✅☑✓✔🎉\ufe0f"
-_AFTER = re.compile(r"\s*(?:$|[.。!,，;；(（—–-]|:\s*(?:yes|all|every|true|是|全部|所有|모든|모두|전부|예))")
+_AFTER = late(r"\s*(?:$|[.。!,，;；(（—–-]|:\s*(?:yes|all|every|true|是|全部|所有|모든|모두|전부|예))")
 _GOOD, _BAD = "✅☑✓✔", "❌✗✘✖⚠❓⛔"
 _WORD = "|".join(re.escape(word) for word in STATUS_OF)
-_CHECK = re.compile(
+_CHECK = late(
     r" {0,3}(?:[-*+] +)?(?:\*\*|__)?(?:check +|第)?#?(?P<n>\d{1,3})(?:[.)、:]|条[:.、]?)(?:\*\*|__)?\s*"
     rf"(?P<icon>[{_GOOD}{_BAD}\ufe0f ]*)[*_`]{{0,3}}(?P<word>{_WORD})[*_`]{{0,3}}"
     r"(?:\s*:\s*(?P<evidence>.*)|\s+[—–-]+\s+(?P<dashed>.*)|\s*[—–]+(?P<long>.*)|\s*(?P<round>\(.*\))|\s*[.。]?)\s*$",
@@ -30,7 +31,7 @@ _CHECK = re.compile(
 )
 """One check line, width normalised. "3 passed, 1 failed" and "1. pass-through works" are none."""
 
-_UNSEEN = re.compile(
+_UNSEEN = late(
     r"(?:(?:was |were )?not (?:actually )?(?:verified|checked|tested|run)|unverified|untested|unchecked|"
     r"can(?:not|'t) (?:be verified|verify)|未(?:能)?(?:验证|核实|检查)|无法(?:验证|核实)|没有验证|"
     r"미검증|(?:검증|확인)(?:하지 않|하지 못|되지 않| 불가))",

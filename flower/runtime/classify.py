@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from flower.patterns import late
+
 FATAL, TRANSIENT, UNKNOWN = "fatal", "transient", "unknown"
 
 _TYPED = {
@@ -22,12 +24,12 @@ _TYPED = {
 """``AssistantMessage.error`` of the SDK; values not listed leave the decision to the text."""
 
 # A certificate that is not trusted stays untrusted however long one waits, whatever else the text says.
-_TLS = re.compile(
+_TLS = late(
     r"CERT_|_CERT|certificate|self[- ]signed|unable to verify the first|ERR_TLS|SSL routines|wrong version number"
     r"|EPROTO|hostname/ip does not match",
     re.I,
 )
-_FATAL = re.compile(
+_FATAL = late(
     r"(?<![\d.:])(?:400|401|403|404)(?![\d.])"
     r"|invalid (?:x-)?api[- ]?key|invalid bearer token|authenticat|unauthori[sz]ed|forbidden|permission denied"
     r"|permission_error|invalid_request|not_found_error|credit balance|quota exceeded|exceeded your (?:current )?quota"
@@ -36,7 +38,7 @@ _FATAL = re.compile(
     r"|oauth token (?:has )?(?:expired|been revoked)|please run /login|unsupported (?:country|region)",
     re.I,
 )
-_TRANSIENT = re.compile(
+_TRANSIENT = late(
     r"ENOTFOUND|EAI_AGAIN|EAI_FAIL|ECONN(?:REFUSED|RESET|ABORTED)|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETDOWN|ENETUNREACH"
     r"|ENETRESET|socket hang up|fetch failed|can.?t reach the api server|network error|connection error"
     r"|connection (?:was )?(?:refused|reset|closed|lost|timed out|terminated)|getaddrinfo|name resolution"
@@ -46,13 +48,13 @@ _TRANSIENT = re.compile(
     r"|api_error|stream (?:ended|closed|interrupted)|premature close|terminated|incomplete|unexpected end|aborted",
     re.I,
 )
-_TOO_LONG = re.compile(
+_TOO_LONG = late(
     r"prompt is too long|prompt_too_long|context[_ ](?:length|window)[_ ]?(?:exceeded|limit)|blocking_limit"
     r"|maximum context length|input length and .{0,12}max_tokens.{0,12} exceed|request too large|request_too_large"
     r"|exceeds? (?:the )?(?:model'?s? )?(?:maximum )?context|too many (?:input )?tokens",
     re.I,
 )
-_NO_CONVERSATION = re.compile(r"no conversation found|session .{0,60}(?:not found|does not exist)", re.I)
+_NO_CONVERSATION = late(r"no conversation found|session .{0,60}(?:not found|does not exist)", re.I)
 
 
 def classify(
@@ -90,7 +92,7 @@ def classify(
 
 
 _REFUSED = ("authentication_failed", "billing_error", "oauth_org_not_allowed", "model_not_found")
-_REFUSAL = re.compile(
+_REFUSAL = late(
     r"api[- ]?key|authenticat|bearer|oauth|unauthori[sz]ed|credit balance|billing|payment required"
     r"|insufficient (?:funds|quota|balance)|disabled (?:organi[sz]ation|claude)"
     r"|organi[sz]ation (?:has been |is )?disabled"
@@ -126,12 +128,12 @@ class ResetTime:
     at: datetime | None
 
 
-_RESETS = re.compile(
+_RESETS = late(
     r"reset(?:s|ting)?(?: at)?\s+(?P<what>[^|\n·.;]{1,60})|limit reached\|(?P<epoch>\d{9,13})|"
     r"try again (?:at|after)\s+(?P<again>[^|\n·.;]{1,60})",
     re.I,
 )
-_CLOCK = re.compile(
+_CLOCK = late(
     r"(?:(?P<month>[A-Z][a-z]{2,8})\s+(?P<day>\d{1,2}),?\s+(?:at\s+)?)?(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?"
     r"\s*(?P<half>[ap]\.?m\.?)?\s*\(?(?P<zone>[A-Za-z]+(?:/[A-Za-z_+\-0-9]+)*)?\)?",
     re.I,
