@@ -13,10 +13,20 @@ SHORTEST = 8
 """Characters from which a value is taken for a secret: a shorter one would be found inside ordinary words."""
 
 _OTHERS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK")
-_URLS = ("ANTHROPIC_BASE_URL", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+_URLS = (
+    "ANTHROPIC_BASE_URL",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+)
 _LOOKS_LIKE_ONE = re.compile(r"\bsk-ant-[A-Za-z0-9_-]{8,}")
 _PASSWORD = re.compile(r"://[^/@\s:]*:([^/@\s]+)@")
-_HEADER = re.compile(r"(?mi)^\s*(?:authorization|[\w-]*(?:key|token|secret)[\w-]*)\s*:\s*(?:bearer\s+)?(\S+)\s*$")
+_HEADER = re.compile(
+    r"(?mi)^\s*(?:authorization|[\w-]*(?:key|token|secret)[\w-]*)\s*:\s*(?:bearer\s+)?(\S+)\s*$"
+)
 
 
 def known_secrets(env: Mapping[str, str] | None = None) -> list[str]:
@@ -52,5 +62,7 @@ class Masker:
         if isinstance(value, list):
             return [self.value(item) for item in value]
         if isinstance(value, dict):
-            return {self(key) if isinstance(key, str) else key: self.value(item) for key, item in value.items()}
+            return {
+                self(key) if isinstance(key, str) else key: self.value(item) for key, item in value.items()
+            }
         return value

@@ -114,7 +114,7 @@ class Conversation:
                 continue
             for item in self._items(row, reading):
                 yield item
-                if item.kind == "result" and (subpath := self._reported(row.entry, item)):
+                if item.call_id and (subpath := self._started(row.entry, item.call_id)):
                     yield from self._nested(subpath, depth + 1)
 
     def _nested(self, subpath: str, depth: int) -> Iterator[Item]:
@@ -123,12 +123,15 @@ class Conversation:
         yield Item("agent", str(self._metadata(subpath).get("agentType") or ""), depth, agent=agent)
         yield from self._read(f"{self._key}/{subpath}", depth, agent)
 
-    def _reported(self, entry: Mapping[str, Any], item: Item) -> str:
-        """The subpath of the subagent whose report this result is; empty if none that is still unread."""
+    def _started(self, entry: Mapping[str, Any], call_id: str) -> str:
+        """The subpath of the subagent that this call started or whose report this result is, if it is still unread.
+
+        Its own transcript names the call; where that is missing, the result names the subagent.
+        """
         answer = entry.get("toolUseResult")
         agent = answer.get("agentId") if isinstance(answer, dict) else None
         for subpath, call in self._left.items():
-            if (call and call == item.call_id) or (agent and subpath.endswith(f"agent-{agent}")):
+            if call == call_id or (agent and subpath.endswith(f"agent-{agent}")):
                 return subpath
         return ""
 
@@ -158,7 +161,9 @@ class Conversation:
     ) -> Item | None:
         kind, text = block.get("type"), block.get("text")
         if kind == "text":
-            return Item(_speaker(entry, message, text), text) if isinstance(text, str) and text.strip() else None
+            return (
+                Item(_speaker(entry, message, text), text) if isinstance(text, str) and text.strip() else None
+            )
         if kind == "thinking":
             thought = str(block.get("thinking") or "")
             return Item("thought", thought) if thought.strip() else None
