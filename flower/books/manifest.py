@@ -9,7 +9,6 @@ from typing import Any
 
 from flower.books import files
 from flower.books.files import Notice
-from flower.config.secrets import Masker
 from flower.locale import _
 
 NAME = "manifest.json"
@@ -41,10 +40,9 @@ class Manifest:
         """Add a row, or replace this run's row of the same ``step`` and ``started_at``; False if not on disk
         yet.
 
-        Tokens in its texts are masked: the manifest is what people paste into reports. Never raises for a disk
-        that fails: the run goes on, and the next row tries again.
+        Never raises for a disk that fails: the run goes on, and the next row tries again.
         """
-        own = {**Masker().value(dict(row)), "run": self.run_id}
+        own = {**row, "run": self.run_id}
         self._own[_identity(own)] = own
         return self._save()
 
@@ -81,7 +79,10 @@ class Manifest:
 
     def _read_or_set_aside(self) -> list[Any]:
         try:
-            return parse(self.path)
+            found = files.read_json(self.path)
+            if not isinstance(found, list):
+                raise ValueError("not a list")
+            return found
         except FileNotFoundError:
             return []
         except ValueError:
@@ -101,21 +102,7 @@ def _identity(row: Mapping[str, Any]) -> tuple[Any, Any]:
 def read_rows(run_dir: str | os.PathLike[str]) -> list[Row]:
     """The rows on disk, for those who only look; a missing or damaged file has none. Writes nothing."""
     try:
-        found = parse(Path(run_dir) / NAME)
+        found = files.read_json(Path(run_dir) / NAME)
     except (OSError, ValueError):
         return []  # Whoever writes next sets a damaged file aside and says so.
-    return [row for row in found if isinstance(row, dict)]
-
-
-def parse(path: Path) -> list[Any]:
-    """The content of a manifest.
-
-    Raises:
-        FileNotFoundError: there is none.
-        ValueError: it is not a manifest.
-        OSError: it cannot be read.
-    """
-    found = files.read_json(path)
-    if not isinstance(found, list):
-        raise ValueError("not a list")
-    return found
+    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []

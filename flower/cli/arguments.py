@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-COMMANDS = (
-    *("go", "once", "run", "setup", "demo"),
-    *("status", "steps", "sessions", "show", "export", "import", "adopt", "doctor", "cache"),
-)
+COMMANDS = ("go", "once", "run", "setup", "demo", "cache")
 DEFAULT_COMMAND = "go"
 
 GLOBAL_FLAGS = ("-v", "--verbose", "--json", "-h", "--help", "--version", "-W", "--workbench", "-T", "--trim")
