@@ -73,7 +73,9 @@ def test_a_reported_limit() -> None:
         assert signs.resets_at == resets_at
 
 
-@pytest.mark.parametrize("shape", [str, lambda t: [{"type": "text", "text": t}], lambda t: {"content": [{"text": t}]}])
+@pytest.mark.parametrize(
+    "shape", [str, lambda t: [{"type": "text", "text": t}], lambda t: {"content": [{"text": t}]}]
+)
 def test_a_lost_subagent_is_seen_whatever_the_shape_of_its_result(shape: Any) -> None:
     signs, text = Signs(), f"{LOST_AGENT}: API Error: Connection dropped"
     signs.note_results([{"tool_name": "Agent", "tool_response": shape(f"Error: {text}")}])
@@ -116,7 +118,9 @@ class Clock:
         return time.time() + self.slept
 
 
-def test_a_wait_for_a_time_of_day_ends_when_the_machine_has_slept_through_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wait_for_a_time_of_day_ends_when_the_machine_has_slept_through_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = Clock()
     monkeypatch.setattr(recovery, "time", clock)
     monkeypatch.setattr(recovery, "LOOK_AT_THE_CLOCK_SECONDS", 0.02)
