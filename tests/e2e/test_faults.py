@@ -63,6 +63,7 @@ def main():
         assert sound.returncode == 0, sound.stderr
         total = json.loads(report.read_text())["count"]
         assert total > 3 * SAMPLES
+        struck = 0
         for sample in range(SAMPLES):
             shutil.rmtree(place.runs)
             shutil.copytree(kept, place.runs)
@@ -70,13 +71,15 @@ def main():
             kind, how = KINDS[sample % 3], ("once", "always")[sample % 2]
             done = faulty(place, report, n, kind, how, *line)
             what = f"operation {n} of {total}, {kind}, {how}: {report.read_text()}\n{done.stderr}"
-            assert json.loads(report.read_text())["hit"], what
+            struck += json.loads(report.read_text())["hit"]
             assert "Traceback" not in done.stderr and "internal" not in done.stderr, what
             if done.returncode:
                 assert done.returncode == 1 and done.stderr.strip().splitlines()[-1].startswith("flower: "), (
                     what
                 )
             check_kept(place, old_rows, old_lineage, old, what)
+        # How the entries of one run fall into batches varies: the last samples may lie beyond its end.
+        assert struck >= SAMPLES - 3
         # The last one leaves the books in a state from which a sound disk goes on in the same session.
         after = place.run(*line)
         assert after.returncode == 0, after.stderr
