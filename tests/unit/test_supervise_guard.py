@@ -214,7 +214,8 @@ def test_the_reader_sees_the_end_while_the_guard_still_lives(tree: Tree) -> None
 
 
 def test_the_cli_sees_its_marker_and_nothing_of_the_guards(tree: Tree) -> None:
-    body = 'env > "$PIDS/../env"; cat /proc/$$/status > "$PIDS/../status"'
+    # Not of $$: a shell blocks signals while it forks.
+    body = 'env > "$PIDS/../env"; cat /proc/self/status > "$PIDS/../status"'
     started = launch(tree.write(body), marker=tree.marker, drop=["SECRET_TRAIL", "OTHER"])
     env = {**tree.environment(started), "SECRET_TRAIL": "x", "KEPT": "y"}
     assert subprocess.run([started.cli_path], env=env).returncode == 0
