@@ -14,7 +14,7 @@ help:
 	@echo 'make test-frozen  test the built file (as root; needs mmdebstrap)'
 	@echo 'make lint      formatting, types and the arrows between the rooms'
 	@echo 'make format    let ruff format and fix'
-	@echo 'make bench     measure what a resumed session is fed, beside the plain way'
+	@echo 'make bench     print the table of measurements'
 	@echo 'make soak      the long tests'
 	@echo 'make messages  extract the messages, merge them into the catalogues, compile'
 
@@ -55,7 +55,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/.dev
-	$(BIN)/python -m benchmarks.transcript $(ARGS)
+	$(BIN)/python -m benchmarks $(ARGS)
 
 soak: $(VENV)/.dev
 	$(BIN)/python -m pytest -m soak $(ARGS)

@@ -19,6 +19,7 @@ def check_flat(turns: int, place: Path, megabytes: float) -> None:
     assert last["json_kb"] < first["json_kb"] + 1, samples
 
 
+@pytest.mark.soak
 def test_a_thousand_turns(tmp_path: Path) -> None:
     check_flat(1000, tmp_path, megabytes=20)
 
