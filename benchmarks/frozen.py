@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.table import Row
 from flower.cli.arguments import COMMANDS
 
 ROOT = Path(__file__).parents[1]
@@ -22,9 +23,6 @@ CLAUDE = Path("flower/_internal/claude_agent_sdk/_bundled/claude")
 STARTS = 15
 FIRST_STARTS = 3
 WORDS = (["--version"], ["status"] if "status" in COMMANDS else ["cache"])
-
-Row = tuple[str, float, str, str, float, str]
-"""Name, value, unit, what it is compared with, ratio to that, bound on the ratio or the value."""
 
 
 def rows() -> list[Row]:
@@ -43,12 +41,12 @@ def starts(binary: Path) -> list[Row]:
         for number in range(FIRST_STARTS):
             env["FLOWER_CACHE"] = str(place / f"cache{number}")
             first.append(seconds([str(binary), "--version"], env, place))
-        out: list[Row] = [("first start", statistics.median(first), "s", "", 0.0, "<= 5 s")]
+        out = [Row("the one file: first start", statistics.median(first), "s", bound=5.0)]
         venv = str(Path(sys.executable).with_name("flower"))
         for words in WORDS:
             frozen, plain = in_turns([str(binary), *words], [venv, *words], env, place)
             name = f"{' '.join(words)} from the one file"
-            out.append((name, frozen * 1000, "ms", f"venv {plain * 1000:.0f} ms", frozen / plain, "<= 1.3"))
+            out.append(Row(name, frozen * 1000, "ms", f"venv: {plain * 1000:.0f}", frozen / plain, 1.3))
         return out
 
 
@@ -81,11 +79,11 @@ def sizes(binary: Path) -> list[Row]:
     whole = binary.stat().st_size
     beside = f"claude, zstd -{level}: {claude / 1e6:.1f} MB"
     return [
-        ("the one file", whole / 1e6, "MB", beside, whole / claude, "<= 1.15"),
-        ("all but claude in it", (whole - claude) / 1e6, "MB", "", 0.0, "<= 30 MB"),
+        Row("the one file", whole / 1e6, "MB", beside, whole / claude, 1.15),
+        Row("all but claude in it", (whole - claude) / 1e6, "MB", bound=30.0),
     ]
 
 
 if __name__ == "__main__":
-    for name, value, unit, beside, ratio, bound in rows():
-        print(f"{name:36} {value:8.2f} {unit:3} {beside:36} {f'{ratio:.2f}' if ratio else '':6} {bound}")
+    for row in rows():
+        print(row)

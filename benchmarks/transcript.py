@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.table import Row, beside
 from flower.books.rewriting import PruningSessionStore
 from flower.transcript.messages import wire_messages
 from tests.data.build import SESSION, Transcript
@@ -138,6 +139,30 @@ def first_request(path: Path) -> tuple[int, int]:
         return sizes[0], sizes[1]
 
     return asyncio.run(both())
+
+
+SIZES = (1.0, 10.0, 85.0, 200.0)
+
+
+def rows() -> list[Row]:
+    """Time and memory beside the plain way at 85 MB, and the time per MB from 1 to 200 MB."""
+    out: list[Row] = []
+    pace: dict[float, float] = {}
+    with tempfile.TemporaryDirectory(prefix="flower-bench-") as place:
+        for megabytes in SIZES:
+            path = Path(place, f"{megabytes:g}", "sessions.db")
+            path.parent.mkdir()
+            text = fill(path, "mixed", megabytes) / 1e6
+            (theirs, _), (mine, peak) = _in_process("plain", path), _in_process("ours", path)
+            pace[megabytes] = mine / text * 1000
+            path.unlink()
+            if megabytes == 85:
+                name = f"load, rewrite, write {megabytes:g} MB"
+                out.append(beside(name, [mine], "select, json.loads", [theirs], "s", 1.0))
+                out.append(Row(f"{name}: peak", peak, "MB", f"text: {text:.0f}", peak / text, 3.0))
+    slow, fast = pace[SIZES[-1]], pace[SIZES[1]]
+    name = f"a MB of {SIZES[-1]:g} MB"
+    return [*out, beside(name, [slow], f"a MB of {SIZES[1]:g} MB", [fast], "ms", 1.5)]
 
 
 def main() -> None:
