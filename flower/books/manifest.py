@@ -9,7 +9,6 @@ from typing import Any
 
 from flower.books import files
 from flower.books.files import Notice
-from flower.config.secrets import Masker
 from flower.locale import _
 
 NAME = "manifest.json"
@@ -44,6 +43,9 @@ class Manifest:
         Tokens in its texts are masked: the manifest is what people paste into reports. Never raises for a disk
         that fails: the run goes on, and the next row tries again.
         """
+        # Imported here: those who only look at the manifest have no use for the settings.
+        from flower.config.secrets import Masker
+
         own = {**Masker().value(dict(row)), "run": self.run_id}
         self._own[_identity(own)] = own
         return self._save()
