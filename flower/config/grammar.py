@@ -9,8 +9,6 @@ import io
 import re
 from dataclasses import dataclass, field
 
-from dotenv.parser import parse_stream
-
 from flower.locale import _
 
 _QUOTES = "'\""
@@ -50,6 +48,9 @@ def parse_line(line: str) -> Assignment | None:
     line = line.strip()
     if not line or line.startswith("#") or "=" not in line:
         return None
+    # It loads logging and more: a start without a `.env` does without.
+    from dotenv.parser import parse_stream
+
     binding = next(iter(parse_stream(io.StringIO(line))))
     if binding.error or binding.key is None or binding.value is None:
         return _by_hand(line)
