@@ -265,6 +265,10 @@ class Runtime:
                 return
             launch = settled
             self._check_budget()
+            if spec.max_budget_usd is not None and flight.row.cost_usd >= spec.max_budget_usd:
+                # A handoff or an earlier attempt has used it up: another process would be one more paid request.
+                flight.row.error = _("what this agent alone may cost is spent")
+                return
             outcome = await attempt(self, flight, spec, launch)
             line.told(outcome)
             if outcome.state == "ok":
