@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from claude_agent_sdk import (
@@ -23,6 +23,7 @@ from claude_agent_sdk import (
     ToolUseBlock,
 )
 
+from flower.agents.options import MAX_BUFFER_BYTES
 from flower.locale import _
 from flower.model import Event
 from flower.runtime.flight import Flight
@@ -31,6 +32,10 @@ from flower.runtime.messages import Translator, context_size, is_api_error, resu
 from flower.runtime.meter import Meter
 from flower.runtime.mirror import Mirror
 from flower.runtime.signs import Signs
+from flower.runtime.transport import Prestarted
+
+if TYPE_CHECKING:
+    from anyio.abc import Process
 
 ACKNOWLEDGE_TIMEOUT = 10.0
 """Seconds an event waits for its entry to be durable; the CLI's own file holds it anyway (measured: 0.1 s)."""
@@ -90,6 +95,7 @@ class Attempt:
 
     With a ``threshold`` (tokens in the main thread's context) it is cut once that is reached: after the tools and
     subagents that run have answered and before the next request. ``warn_at`` tokens are told to the person.
+    ``running`` is a CLI that was started with the arguments of these very options.
     """
 
     def __init__(
@@ -101,6 +107,7 @@ class Attempt:
         threshold: int = 0,
         warn_at: int = 0,
         meter: Meter | None = None,
+        running: Process | None = None,
     ) -> None:
         self._flight = flight
         self._meter = meter or Meter()
@@ -124,7 +131,12 @@ class Attempt:
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
         options.stderr = self._stderr.append
         self._cut_after_tools(options)
-        self._client = ClaudeSDKClient(options)
+        self._client = ClaudeSDKClient(options, transport=self._adopt(running, options))
+
+    def _adopt(self, running: Process | None, options: ClaudeAgentOptions) -> Prestarted | None:
+        """The transport to a CLI that runs already; None lets the SDK start it."""
+        limit = options.max_buffer_size or MAX_BUFFER_BYTES
+        return Prestarted(running, limit=limit, stderr=self._stderr.append) if running else None
 
     def _cut_after_tools(self, options: ClaudeAgentOptions) -> None:
         # The one hook that the CLI calls after every call of a message has its result and before the next request:

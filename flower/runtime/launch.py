@@ -1,4 +1,7 @@
-"""Starts one attempt: claims the session, writes its resume file, builds the options, drives the CLI."""
+"""Starts one attempt: claims the session, writes its resume file, starts the CLI, drives it.
+
+Importing this module does not import the SDK: the CLI is on its way before that begins.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,20 @@ from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from claude_agent_sdk import ClaudeAgentOptions
-
 from flower import supervise
 from flower.agents.access import Access
-from flower.agents.options import SessionArgs, build_options
+from flower.agents.argv import SessionArgs
 from flower.agents.spec import CompactPolicy
 from flower.agents.workbench import first_message
 from flower.books.locks import SessionLease
 from flower.books.rewriting import PruningSessionStore
 from flower.locale import _
 from flower.model import StepFailed
-from flower.runtime.attempt import Attempt, Outcome
 from flower.runtime.budget import LEAST
 from flower.runtime.flight import Flight, Launch
 from flower.runtime.live import LiveSession
 from flower.runtime.mirror import Mirror
+from flower.runtime.prestart import prestart
 from flower.runtime.recovery import check_saved
 from flower.runtime.saved import saved_line
 from flower.runtime.succession import note_successor
@@ -31,7 +32,10 @@ from flower.transcript.expire import EphemeralPolicy
 from flower.transcript.trim import TrimPolicy
 
 if TYPE_CHECKING:
+    from anyio.abc import Process
+
     from flower.agents.spec import AgentSpec
+    from flower.runtime.attempt import Outcome
     from flower.runtime.runtime import Runtime
 
 
@@ -66,33 +70,77 @@ async def attempt(rt: Runtime, flight: Flight, spec: AgentSpec, launch: Launch) 
             fork=fork,
             resume_at=launch.resume_at,
         )
-        marker = rt.marker(session_id)
-        meter = rt.meter(flight, limited=not launch.handing_over)
-        spec = _within_budget(rt, flight, spec, launch)
-        options = _options(rt, flight, spec, session, live, mirror, marker)
+        outcome = await _drive(rt, flight, spec, launch, session, live, mirror)
+        if outcome.mirror_failed or outcome.state == "failed":
+            live.keep = outcome.mirror_failed = not await rt.read_back(flight, live.root)
+    check_saved(flight, outcome)
+    return outcome
+
+
+async def _drive(
+    rt: Runtime,
+    flight: Flight,
+    spec: AgentSpec,
+    launch: Launch,
+    session: SessionArgs,
+    live: LiveSession,
+    mirror: Mirror,
+) -> Outcome:
+    """Start the CLI, load the SDK meanwhile if it is not there yet, and let them talk to the last result."""
+    marker = rt.marker(session.id)
+    spec = _within_limits(rt, flight, spec, launch)
+    access = _access(rt, flight)
+    running: Process | None = None
+    try:
+        cli = supervise.launch(supervise.find_claude(), marker=marker, scratch=live.root)
+        env = {**live.environment(), **cli.env}
+        running = await prestart(
+            spec, access=access, session=session, cli_path=cli.cli_path, env=env, portable=rt.portable
+        )
+        from flower.agents.options import build_options
+        from flower.runtime.attempt import Attempt
+
+        options = build_options(
+            spec,
+            cwd=rt.workspace,
+            access=access,
+            session=session,
+            store=mirror,
+            cli_path=cli.cli_path,
+            env=env,
+            portable=rt.portable,
+        )
         flight.window = rt.windows.of(spec.model)
         watch = rt.handoff.enabled and not launch.handing_over
+        meter = rt.meter(flight, limited=not launch.handing_over)
         drive = Attempt(
             flight,
             options,
             mirror,
+            running=running,
             threshold=rt.handoff.threshold(flight.window) if watch else 0,
             warn_at=rt.handoff.warning(flight.window),
             meter=meter,
         )
         try:
             outcome = await drive.run(_words(rt, spec, launch))
-            rt.windows.report(spec.model, outcome.window)
-            if outcome.mirror_failed or outcome.state == "failed":
-                live.keep = outcome.mirror_failed = not await rt.read_back(flight, live.root)
         finally:
-            rt.settle(flight, meter, continued="" if fork else launch.resume or "")
-            # The guard has ended its tree; this finds what is left where the guard itself was killed.
-            supervise.end_strays(marker)
-            if rt.alone(flight):
-                supervise.end_orphans()
-    check_saved(flight, outcome)
-    return outcome
+            rt.settle(flight, meter, continued="" if session.fork else session.resume or "")
+        rt.windows.report(spec.model, outcome.window)
+        return outcome
+    finally:
+        # The guard has ended its tree; this finds what is left where the guard itself was killed.
+        supervise.end_strays(marker)
+        if rt.alone(flight):
+            supervise.end_orphans()
+        if running is not None:
+            await running.aclose()
+
+
+def _within_limits(rt: Runtime, flight: Flight, spec: AgentSpec, launch: Launch) -> AgentSpec:
+    if rt.handoff.enabled and spec.compact is None:
+        spec = replace(spec, compact=CompactPolicy("no_summary"))
+    return _within_budget(rt, flight, spec, launch)
 
 
 def _within_budget(rt: Runtime, flight: Flight, spec: AgentSpec, launch: Launch) -> AgentSpec:
@@ -150,17 +198,8 @@ def _words(rt: Runtime, spec: AgentSpec, launch: Launch) -> str:
     return first_message(launch.prompt, rt.workbench)
 
 
-def _options(
-    rt: Runtime,
-    flight: Flight,
-    spec: AgentSpec,
-    session: SessionArgs,
-    live: LiveSession,
-    mirror: Mirror,
-    marker: str,
-) -> ClaudeAgentOptions:
-    start = supervise.launch(supervise.find_claude(), marker=marker, scratch=live.root)
-    access = Access(
+def _access(rt: Runtime, flight: Flight) -> Access:
+    return Access(
         workspace=rt.workspace,
         run_dir=rt.run_dir,
         workbench=rt.workbench,
@@ -169,16 +208,4 @@ def _options(
         ask_person=rt.channel.confirm if rt.channel is not None else None,
         record=flight.notice,
         spill_threshold=rt.spill_threshold,
-    )
-    if rt.handoff.enabled and spec.compact is None:
-        spec = replace(spec, compact=CompactPolicy("no_summary"))
-    return build_options(
-        spec,
-        cwd=rt.workspace,
-        access=access,
-        session=session,
-        store=mirror,
-        cli_path=start.cli_path,
-        env={**live.environment(), **start.env},
-        portable=rt.portable,
     )

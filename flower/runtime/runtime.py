@@ -253,7 +253,6 @@ class Runtime:
 
     async def _fly(self, flight: Flight, spec: AgentSpec, launch: Launch) -> None:
         """Attempt after attempt until one is good, the person ends it, or trying again makes no sense."""
-        from flower.runtime.attempt import PAUSED
         from flower.runtime.launch import attempt
         from flower.runtime.succession import Succession
 
@@ -275,6 +274,9 @@ class Runtime:
                 flight.row.ok, flight.row.text = True, outcome.text
                 return
             if outcome.state == "broke":
+                # Imported above it would load the SDK before the first CLI is started.
+                from flower.runtime.attempt import PAUSED
+
                 self._check_budget(at_once=outcome.error == PAUSED)
                 flight.row.error = _("what this agent alone may cost is spent")
                 return

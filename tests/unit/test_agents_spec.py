@@ -11,7 +11,8 @@ import pytest
 
 from flower.agents import roles, rules
 from flower.agents.access import Access
-from flower.agents.options import SessionArgs, build_options, tools_of
+from flower.agents.argv import SessionArgs, tools_of
+from flower.agents.options import build_options
 from flower.agents.spec import AgentSpec, CompactPolicy
 from flower.agents.workbench import Workbench
 
