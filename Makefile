@@ -12,7 +12,7 @@ help:
 	@echo 'make image     build the container image flower-box out of dist/flower/'
 	@echo 'make test-box  test it and flowerbox (as root; starts an engine where none is)'
 	@echo 'make test-frozen  test the built file (as root; needs mmdebstrap)'
-	@echo 'make lint      formatting, types and the arrows between the rooms'
+	@echo 'make lint      formatting, types, the arrows between the rooms, the manual'
 	@echo 'make format    let ruff format and fix'
 	@echo 'make bench     print the table of measurements'
 	@echo 'make soak      the long tests'
@@ -47,6 +47,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/mkdocs build --strict --site-dir dist/site
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/zizmor --offline --quiet .github/workflows
 

@@ -6,6 +6,8 @@ import os
 import time
 from pathlib import Path
 
+from flower.config.secrets import Masker
+
 _HEAD, _QUESTION, _ANSWER = "### ", "Q: ", "A: "
 _INDENT = "   "
 
@@ -43,7 +45,7 @@ class AskLog:
             lines.append(_INDENT + "why: " + " ".join(why.split()))
         if answer:
             lines.append(_ANSWER + _indented(answer))
-        data = ("\n".join(lines) + "\n\n").encode("utf-8", "replace")
+        data = (Masker()("\n".join(lines)) + "\n\n").encode("utf-8", "replace")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("ab") as file:

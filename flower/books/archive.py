@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -86,6 +85,8 @@ def _move(source: str, target: str) -> None:
             raise
         with open(source, "rb") as content:
             files.write_atomic(target, content.read())
+        import shutil  # Only where an archive is on another file system.
+
         shutil.copystat(source, target)
         files.ops.unlink(source)
     for path in (target, source):

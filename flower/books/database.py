@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -190,6 +188,9 @@ def _read_beside(path: Path) -> tuple[apsw.Connection, Path | None]:
     if not log.exists() or log.stat().st_size == 0:
         # Nothing is waiting in a log and nobody can write here, so the file alone is the whole truth.
         return _read(path, "mode=ro&immutable=1"), None
+    import shutil  # Here, because it is the exception and loading them takes long.
+    import tempfile
+
     scratch = Path(tempfile.mkdtemp(prefix="flower-look-"))
     try:
         for source in (path, log):
@@ -207,4 +208,6 @@ def _read_beside(path: Path) -> tuple[apsw.Connection, Path | None]:
 def discard(scratch: Path | None) -> None:
     """Remove the temporary directory that ``open_to_look`` may have returned."""
     if scratch is not None:
+        import shutil
+
         shutil.rmtree(scratch, ignore_errors=True)

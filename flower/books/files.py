@@ -10,7 +10,6 @@ import errno
 import fcntl
 import json
 import os
-import secrets
 import time
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -109,7 +108,7 @@ def _write_beside(target: str, data: bytes | str, mode: int | None) -> str:
     if mode is None:
         with suppress(OSError):  # No such file yet: the default below applies.
             mode = os.stat(target).st_mode & 0o7777
-    temporary = f"{target}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    temporary = f"{target}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     fd = ops.open(
         temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644 if mode is None else 0o600
     )

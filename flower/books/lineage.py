@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from flower.books import files
+from flower.books.adoption import complete_adoption
 from flower.books.archive import archive_files, complete_archive
 from flower.books.files import Notice
 from flower.locale import _
@@ -59,7 +60,7 @@ class Lineage:
     def open(
         cls, run_dir: str | os.PathLike[str], workspace: str | os.PathLike[str], *, notice: Notice
     ) -> Lineage:
-        """Read the lineage, after completing an archive that a kill cut in half.
+        """Read the lineage, after completing an archive or an adoption that a kill cut in half.
 
         Another workspace's file is kept as ``lineage.json.foreign-<project key>`` and taken back when its
         workspace returns; a damaged one becomes ``lineage.json.damaged-<time>``. Each is said in one line.
@@ -69,6 +70,7 @@ class Lineage:
             files.ops.makedirs(os.fspath(run_dir))
             with files.locked(lineage._lock, timeout=LOCK_S, notice=notice):
                 complete_archive(lineage._run_dir)
+                complete_adoption(lineage._run_dir)
                 lineage._adopt(lineage._own_content(notice))
         except OSError as error:
             # Going on without the past is better than not going on; the person is told.
@@ -204,6 +206,7 @@ class Lineage:
             notice(
                 _(
                     "{path} is about {workspace}; it is kept as {kept}, and the steps start from scratch"
+                    " (was this directory moved? flower adopt)"
                 ).format(path=self.path, workspace=other, kept=kept.name)
             )
         return content or {"workspace": self._workspace, "woke": 0, "steps": {}}

@@ -10,8 +10,6 @@ import errno
 import fcntl
 import json
 import os
-import shutil
-import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -114,7 +112,7 @@ def _is_same(fd: int, path: Path) -> bool:
 
 
 def _write_holder(fd: int, run: str) -> None:
-    holder = Holder(socket.gethostname(), os.getpid(), _PROCESS_STARTED, run, time.time())
+    holder = Holder(os.uname().nodename, os.getpid(), _PROCESS_STARTED, run, time.time())
     data = json.dumps(asdict(holder)).encode("ascii") + b"\n"
     os.ftruncate(fd, 0)
     os.lseek(fd, 0, os.SEEK_SET)
@@ -246,6 +244,8 @@ class RunLease:
 
 
 def _remove_directory(directory: Path) -> None:
+    import shutil  # Not at the top: those who only look at locks need not load it.
+
     # The lock file goes last, and while it is held: the moment it is gone the next holder may put its own
     # things here, and whoever has waited for it finds out and takes a new one.
     with suppress(OSError):  # What cannot be removed now is found by the next start.

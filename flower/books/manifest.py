@@ -40,9 +40,13 @@ class Manifest:
         """Add a row, or replace this run's row of the same ``step`` and ``started_at``; False if not on disk
         yet.
 
-        Never raises for a disk that fails: the run goes on, and the next row tries again.
+        Tokens in its texts are masked: the manifest is what people paste into reports. Never raises for a disk
+        that fails: the run goes on, and the next row tries again.
         """
-        own = {**row, "run": self.run_id}
+        # Imported here: those who only look at the manifest have no use for the settings.
+        from flower.config.secrets import Masker
+
+        own = {**Masker().value(dict(row)), "run": self.run_id}
         self._own[_identity(own)] = own
         return self._save()
 
@@ -79,10 +83,7 @@ class Manifest:
 
     def _read_or_set_aside(self) -> list[Any]:
         try:
-            found = files.read_json(self.path)
-            if not isinstance(found, list):
-                raise ValueError("not a list")
-            return found
+            return parse(self.path)
         except FileNotFoundError:
             return []
         except ValueError:
@@ -102,7 +103,21 @@ def _identity(row: Mapping[str, Any]) -> tuple[Any, Any]:
 def read_rows(run_dir: str | os.PathLike[str]) -> list[Row]:
     """The rows on disk, for those who only look; a missing or damaged file has none. Writes nothing."""
     try:
-        found = files.read_json(Path(run_dir) / NAME)
+        found = parse(Path(run_dir) / NAME)
     except (OSError, ValueError):
         return []  # Whoever writes next sets a damaged file aside and says so.
-    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    return [row for row in found if isinstance(row, dict)]
+
+
+def parse(path: Path) -> list[Any]:
+    """The content of a manifest.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ValueError: it is not a manifest.
+        OSError: it cannot be read.
+    """
+    found = files.read_json(path)
+    if not isinstance(found, list):
+        raise ValueError("not a list")
+    return found

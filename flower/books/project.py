@@ -100,6 +100,15 @@ def project_id(workspace: str | os.PathLike[str]) -> str | None:
         return None  # None yet, or not readable as one: the same to us.
 
 
+def known_paths(run_dir: str | os.PathLike[str]) -> dict[str, str]:
+    """Workspace path to project id, as the books have it; none in a missing or damaged file. Writes nothing."""
+    try:
+        workspaces = files.read_json(Path(run_dir) / NAME)["workspaces"]
+        return {str(path): str(ident) for path, ident in workspaces.items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return {}  # Whoever writes next sets a damaged file aside and says so.
+
+
 def _read_book(book: Path, tell: Notice) -> dict[str, Any]:
     try:
         found = files.read_json(book)

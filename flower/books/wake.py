@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flower.books import files
+from flower.books.adoption import pending_adoption
 from flower.books.archive import pending_moves
 from flower.books.lineage import NAME, find_put_aside, parse
 from flower.documents.brief import Brief
@@ -78,6 +79,8 @@ def _document(path: Path, leaving: set[str]) -> tuple[Path | None, str]:
 
 def _lineage(books: Path, workspace: str, leaving: set[str]) -> dict[str, Any]:
     path = books / NAME
+    if (adoption := pending_adoption(books)) and adoption["new"] == workspace and adoption["lineage"]:
+        return dict(adoption["lineage"])  # A kill cut it off; the next start completes it.
     try:
         if os.path.abspath(path) not in leaving:
             content = parse(path)

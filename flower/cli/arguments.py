@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-COMMANDS = ("go", "once", "run", "setup", "demo", "cache")
+COMMANDS = (
+    *("go", "once", "run", "setup", "demo"),
+    *("status", "steps", "sessions", "show", "export", "import", "adopt", "doctor", "cache"),
+)
 DEFAULT_COMMAND = "go"
 
 GLOBAL_FLAGS = ("-v", "--verbose", "--json", "-h", "--help", "--version", "-W", "--workbench", "-T", "--trim")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from dataclasses import dataclass
 
 from flower.locale import _
@@ -58,6 +57,8 @@ def _os_error(error: OSError) -> str:
 
 
 def _internal(error: BaseException) -> str:
+    import traceback  # Only a failure of flower's own needs it.
+
     where = traceback.extract_tb(error.__traceback__)[-1:]
     place = f"{where[0].filename}:{where[0].lineno}" if where else "?"
     return _("flower itself failed: {kind}: {error} ({place}); -v shows the traceback").format(

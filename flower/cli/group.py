@@ -10,6 +10,9 @@ from flower.cli.arguments import COMMANDS
 from flower.cli.options import agent_flags, global_options
 from flower.locale import _
 
+MODULES = {"import": "import_"}
+"""Commands whose name is a word of Python's."""
+
 
 class LazyGroup(click.Group):
     """Knows the names; imports ``flower.cli.<name>`` when one is used."""
@@ -20,7 +23,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"flower.cli.{cmd_name}").command
+        module = MODULES.get(cmd_name, cmd_name)
+        command = import_module(f"flower.cli.{module}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -48,8 +48,8 @@ def run(words: Sequence[str]) -> int:
     wants_json = "--json" in (words[: words.index("--")] if "--" in words else words)
     invocation = Invocation(JsonLines() if wants_json else None)
     try:
-        flower.main(with_command(words), prog_name="flower", standalone_mode=False, obj=invocation)
-        return OK
+        code = flower.main(with_command(words), prog_name="flower", standalone_mode=False, obj=invocation)
+        return code if isinstance(code, int) else OK
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as problem:

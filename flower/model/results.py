@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -60,4 +60,4 @@ class StepResult:
 
 def new_run_id() -> str:
     """An id for one run, ``YYYYmmdd-HHMMSS-<6 hex>`` in local time."""
-    return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(3).hex()}"

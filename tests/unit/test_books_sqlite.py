@@ -328,7 +328,7 @@ def test_looking_works_while_a_run_writes_and_holds_no_transaction(tmp_path: Pat
 
 
 LOOKER = """
-import json, os, sys
+import json, os, shutil, sys, tempfile
 from flower.books.sqlite import SqliteSessionStore
 SqliteSessionStore(":memory:").close()  # loads all there is to load: the other user may not read this Python
 os.setgroups([]); os.setgid(65534); os.setuid(65534)

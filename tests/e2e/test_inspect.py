@@ -1,0 +1,264 @@
+"""The commands that look, through the installed command, on recorded books: small, large, live, damaged, foreign."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flower.books.locks import RunLease, SessionLease
+from flower.books.sqlite import SqliteSessionStore
+from flower.scripted.demo import demo_script
+from flower.supervise import find_claude
+from flower.testing import ScriptedEndpoint
+from tests.e2e.harness import FLOWER, Place
+from tests.recorded import AGENT, fill, row, snapshot, write_books
+from tests.unit.test_books_seed import SESSION, build_seed_books
+
+PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
+TOKEN = "tok-0123456789abcdef"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """A directory with two recorded sessions and the books that name them."""
+    place = Place.make(tmp_path)
+    sessions = fill(place.runs, place.dir, ["subagent", "tools"])
+    rows = [
+        row("干活", sessions["tools"]),
+        row("干活#retry1", sessions["subagent"], ok=False, error="lost", attempts=3),
+    ]
+    write_books(place.runs, place.dir, {"干活": sessions["subagent"]}, rows)
+    return place
+
+
+def ok(done: subprocess.CompletedProcess[str], status: int = 0) -> str:
+    assert done.returncode == status, done.stderr[-2000:]
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+def records(text: str) -> list[dict[str, Any]]:
+    """The JSON lines of a command, without the last one, which every command has."""
+    found = [json.loads(line) for line in text.splitlines()]
+    assert found[0].pop("schema_version") == 1 and found[-1]["type"] == "end"
+    return found[:-1]
+
+
+def documented(command: str) -> set[str]:
+    """The names in the paragraph about `--json` of a command."""
+    section = PAGE.split(f"\n## {command}\n")[1].split("<!-- help")[0]
+    return set(re.findall(r"[\"`](\w+)[\"`]", section.split("`--json`")[1]))
+
+
+def test_status_steps_and_sessions_say_what_is_in_the_books(place: Place) -> None:
+    before = snapshot(place.dir)
+    status = ok(place.run("status"))
+    assert "woke 2 times" in status and "2 sessions" in status and "$1.00" in status
+    steps = ok(place.run("steps"))
+    assert "干活#retry1" in steps and "lost, 3 attempts" in steps and "2 rows, $1.00" in steps
+    sessions = ok(place.run("sessions"))
+    assert sessions.count("current") == 1 and "delegate" in sessions
+    assert snapshot(place.dir) == before
+
+
+@pytest.mark.parametrize("command", ["status", "steps", "sessions", "show"])
+def test_every_field_of_the_json_is_documented(place: Place, command: str) -> None:
+    words = [command, *(["干活"] if command == "show" else [])]
+    found = records(ok(place.run(*words, "--json")))
+    assert found
+    names = {name for record in found if record["type"] != "session" or command != "show" for name in record}
+    assert names <= documented(command) | {"type"}, names - documented(command)
+
+
+def test_a_session_is_found_by_id_by_its_beginning_and_by_its_step(place: Place) -> None:
+    ident = place.lineage["steps"]["干活"]
+    shown = {ok(place.run("show", name)) for name in (ident, ident[:8], "干活")}
+    assert len(shown) == 1
+    text = shown.pop()
+    assert text.index("* Agent") < text.index("== subagent helper") < text.index("-> Agent: result")
+    gone = place.run("show", "nothing")
+    assert gone.returncode == 2 and "flower sessions" in gone.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error(place: Place) -> None:
+    command = subprocess.Popen(
+        [*FLOWER, "show", "干活"],
+        cwd=place.dir,
+        env=place.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert command.stdout is not None and command.stderr is not None
+    command.stdout.close()
+    assert command.stderr.read() == b"" and command.wait(60) == 0
+    command.stderr.close()
+
+
+def test_looking_works_while_a_run_is_live(place: Place) -> None:
+    ident = place.lineage["steps"]["干活"]
+    store = SqliteSessionStore(place.runs / "sessions.db")
+    run, session = (
+        RunLease.acquire(place.runs, "live-run"),
+        SessionLease.acquire(place.runs, ident, run="live-run"),
+    )
+    assert isinstance(run, RunLease) and isinstance(session, SessionLease)
+    try:
+        key = {"project_key": "-p", "session_id": "new-session"}
+        store.append_now(
+            key, [{"type": "user", "uuid": "u", "message": {"role": "user", "content": "just said"}}]
+        )
+        assert "just said" in ok(place.run("show", "new-session"))
+        status = records(ok(place.run("status", "--json")))[0]
+        assert [holder["run"] for holder in status["live"]] == ["live-run"]
+        assert status["steps"][0]["driven_by"] == "live-run" and status["sessions"] == 3
+        refused = place.run("adopt", "/somewhere/else")
+        assert refused.returncode == 6 and "live-run" in refused.stderr
+    finally:
+        session.release(remove=True)
+        run.release()
+        store.close()
+
+
+def test_damaged_books_are_named_and_what_can_be_read_is_shown(place: Place) -> None:
+    (place.runs / "manifest.json").write_text('[{"step": "x"')
+    status = records(ok(place.run("status", "--json")))[0]
+    assert [Path(p["file"]).name for p in status["problems"]] == ["manifest.json"] and status["steps"][0][
+        "stored"
+    ]
+    assert "manifest.json" in place.run("steps").stderr
+
+    database = place.runs / "sessions.db"
+    data = bytearray(database.read_bytes())
+    data[:100] = b"x" * 100
+    for path in place.runs.glob("sessions.db*"):
+        path.unlink()
+    database.write_bytes(data)
+    before = snapshot(place.dir)
+    assert "sessions.db" in ok(place.run("status")) and "sessions.db" in place.run("sessions").stderr
+    shown = place.run("show", "干活")
+    assert shown.returncode == 1 and "sessions.db" in shown.stderr and "Traceback" not in shown.stderr
+    found = {r["name"]: r for r in records(ok(place.run("doctor", "--json"), 1)) if not r["ok"]}
+    assert {"database", "lineage"} <= set(found) and all(r["todo"] for r in found.values())
+    assert snapshot(place.dir) == before
+
+
+def test_books_of_an_older_system(tmp_path: Path) -> None:
+    place = Place.make(tmp_path)
+    build_seed_books(place.runs, place.dir)
+    assert SESSION in ok(place.run("status")) and "$1.50" in ok(place.run("steps"))
+    [session] = records(ok(place.run("sessions", "--json")))
+    assert session["steps"] == ["干活"] and session["subagents"] == 1 and session["current"]
+    ok(place.run("show", "干活"))
+    assert len(ok(place.run("export", "干活")).splitlines()) == 3
+
+
+def test_a_directory_that_was_never_used(tmp_path: Path) -> None:
+    place = Place.make(tmp_path)
+    for command in ("status", "steps", "sessions"):
+        assert ok(place.run(command)).strip()
+    assert place.run("show", "x").returncode == 1 and place.run("adopt").returncode == 2
+    assert not list(place.dir.iterdir()), "a look makes nothing"
+
+
+def test_a_large_session_is_read_page_by_page(tmp_path: Path) -> None:
+    """160 MB in a process that may not have that much."""
+    place = Place.make(tmp_path)
+    store = SqliteSessionStore(place.runs / "sessions.db")
+    for n in range(160):
+        result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"{n} " + "x" * 1_000_000}
+        message = {"role": "user", "content": [result]}
+        entry = {"type": "user", "uuid": f"u{n}", "isSidechain": True, "message": message}
+        store.append_now(
+            {"project_key": "-p", "session_id": "large", "subpath": "subagents/agent-a"}, [entry]
+        )
+    store.append_now({"project_key": "-p", "session_id": "large"}, [{"type": "user", "uuid": "u"}])
+    store.close()
+
+    def bound() -> None:
+        resource.setrlimit(resource.RLIMIT_DATA, (140 << 20, 140 << 20))
+
+    for words in (["sessions"], ["show", "large"], ["export", "large", "-o", "out.jsonl"]):
+        done = subprocess.run(
+            [*FLOWER, *words],
+            cwd=place.dir,
+            env=place.env,
+            capture_output=True,
+            preexec_fn=bound,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+    assert (place.dir / "out" / "subagents" / "agent-a.jsonl").stat().st_size > 160_000_000
+
+
+def test_tokens_are_masked_unless_asked_for(place: Place) -> None:
+    key = {"project_key": "-p", "session_id": "secret-session"}
+    store = SqliteSessionStore(place.runs / "sessions.db")
+    call = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": f"curl -H {TOKEN}"}}
+    said = [{"type": "text", "text": f"the token is {TOKEN}"}, call]
+    store.append_now(
+        key, [{"type": "assistant", "uuid": "u", "message": {"role": "assistant", "content": said}}]
+    )
+    store.close()
+    place.env["ANTHROPIC_AUTH_TOKEN"] = TOKEN
+    for words in (
+        ["show", "secret-session"],
+        ["show", "secret-session", "--json"],
+        ["export", "secret-session"],
+    ):
+        masked = ok(place.run(*words))
+        assert TOKEN not in masked and "cdef" in masked
+        assert ok(place.run(*words, "--raw")).count(TOKEN) == 2
+    assert TOKEN not in place.run("doctor").stdout
+
+
+def test_doctor_finds_what_a_killed_run_left(place: Place, tmp_path: Path) -> None:
+    with ScriptedEndpoint(demo_script) as endpoint:
+        place.env |= endpoint.env()
+        healthy = place.run("doctor")
+        assert healthy.returncode == 0, healthy.stdout
+        left = place.runs / "live" / "00000000-0000-4000-8000-000000000000" / "config"
+        left.mkdir(parents=True)
+        found = {r["name"]: r for r in records(ok(place.run("doctor", "--json"), 1)) if not r["ok"]}
+        assert set(found) == {"leftovers"} and not endpoint.requests, "nothing is sent"
+
+
+def resume(place: Place, endpoint: ScriptedEndpoint, source: Path) -> subprocess.CompletedProcess[str]:
+    """The real CLI goes on with a session file, knowing nothing of flower."""
+    config = place.home / f"config-{source.stem}"
+    env = {**place.env, **endpoint.env(), "CLAUDE_CONFIG_DIR": str(config), "IS_SANDBOX": "1"}
+    env["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] = "1"
+    words = [str(find_claude()), "-p", "--resume", str(source), "go on, please"]
+    return subprocess.run(words, cwd=place.dir, env=env, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["stdout", "file"])
+def test_an_export_goes_on_in_plain_claude_code_and_comes_back(
+    place: Place, tmp_path: Path, form: str
+) -> None:
+    source = tmp_path / "exported.jsonl"
+    if form == "stdout":
+        source.write_text(ok(place.run("export", "干活")))
+    else:
+        ok(place.run("export", "干活", "-o", str(source)))
+        assert (tmp_path / "exported" / f"{AGENT}.jsonl").exists()
+    with ScriptedEndpoint(lambda request: "Gone on.") as endpoint:
+        done = resume(place, endpoint, source)
+        assert done.returncode == 0 and "Gone on." in done.stdout, done.stderr + done.stdout
+        sent = json.dumps([m for m in endpoint.requests[-1].request.body["messages"]])
+        assert "delegate" in sent and "That went well." in sent and "go on, please" in sent
+
+    other = Place.make(tmp_path / "other")
+    brought = records(ok(other.run("import", str(source), "--json")))[0]
+    assert brought["session_id"] == place.lineage["steps"]["干活"] and brought["subagents"] == 1
+    assert other.lineage["steps"] == {"干活": brought["session_id"]}
+    assert ok(other.run("show", "干活")).count("== subagent") == 1
+    again = records(ok(other.run("import", str(source), "--json")))[0]
+    assert again["session_id"] != brought["session_id"], "a second conversation is not mixed into the first"
+    assert other.run("import", os.devnull).returncode == 2
