@@ -39,7 +39,6 @@ LEFT_OUT = [
     "IPython",
     "rich",
     "pygments",
-    "prompt_toolkit",
 ]
 
 READ_SUFFIXES = (".md", ".json", ".mo", ".sh")
@@ -52,6 +51,7 @@ are started by entry.py.
 """
 
 READ_AT_RUN_TIME = (
+    "prompt_toolkit",
     "claude-agent-sdk",
     "mcp",
     "opentelemetry-api",

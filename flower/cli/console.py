@@ -10,8 +10,8 @@ from typing import Any
 
 from flower.cli.phrases import dollars, header, seconds, tokens
 from flower.cli.screen import Screen
-from flower.cli.terminal import printable, shorten, wrap
-from flower.locale import _
+from flower.cli.terminal import printable, shorten, width, wrap
+from flower.locale import _, ngettext
 from flower.model import Event
 
 TICK_SECONDS = 1.0
@@ -20,6 +20,11 @@ TICK_SECONDS = 1.0
 AGENT_INDENT = 4
 RESULT_LINES = 12
 """Lines of a tool result or a thought that ``-v`` shows."""
+
+RECEIPT_LINES = 6
+"""Lines of what a person typed that are shown to them as received."""
+SUBAGENT_TOOLS = ("Agent", "Task")
+ASKING_TOOLS = ("mcp__human__ask", "mcp__human__inbox")
 
 _MAIN_INPUTS = (
     "command",
@@ -45,9 +50,23 @@ def tool_line(tool: str, arguments: Any) -> str:
 
 
 class Console:
-    """A listener for events. ``quiet`` shows only what a person must see: questions, notices and errors."""
+    """A listener for events.
 
-    def __init__(self, screen: Screen, *, verbose: bool = False, quiet: bool = False) -> None:
+    Args:
+        screen: where they are shown.
+        verbose: thoughts and tool results too.
+        quiet: only what a person must see: questions, side questions, notices and errors.
+        cost: US dollars the run has cost so far.
+    """
+
+    def __init__(
+        self,
+        screen: Screen,
+        *,
+        verbose: bool = False,
+        quiet: bool = False,
+        cost: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         self.screen = screen
         self.last_text = ""
         self._verbose = verbose
@@ -55,9 +74,10 @@ class Console:
         self._step = ""
         self._place = ""
         self._started = time.monotonic()
-        self._cost = 0.0
-        self._context = 0
+        self._cost = cost
+        self._context = self._window = 0
         self._tool = ""
+        self._subagents: set[str] = set()
         self._stop = threading.Event()
         self._ticker = threading.Thread(target=self._tick, name="status line", daemon=True)
         self._show: dict[str, Callable[[Event], None]] = {
@@ -73,8 +93,9 @@ class Console:
             "verdict": self._on_verdict,
             "handoff": self._on_handoff,
             "retry": self._on_retry,
-            "wait": self._on_notice,
+            "wait": self._on_wait,
             "notice": self._on_notice,
+            "aside": self._on_aside,
             "error": self._on_error,
             "step_end": self._on_step_end,
         }
@@ -91,7 +112,7 @@ class Console:
         self.screen.close()
 
     def __call__(self, event: Event) -> None:
-        if self._quiet and event.kind not in ("question", "notice", "error", "wait"):
+        if self._quiet and event.kind not in ("question", "aside", "notice", "error", "wait"):
             return
         if show := self._show.get(event.kind):
             show(event)
@@ -104,41 +125,63 @@ class Console:
                 self.screen.status(self.status_text())
 
     def status_text(self) -> str:
-        """Step i/n, elapsed, cost, context and what is running now."""
-        parts = [f".. {self._step} {self._place}".rstrip(), seconds(time.monotonic() - self._started)]
-        if self._cost:
-            parts.append(dollars(self._cost))
-        if self._context:
-            parts.append(_("context {size}").format(size=tokens(self._context)))
+        """Step i/n, elapsed, what is running now, cost and context; on a narrow terminal what comes first."""
+        parts = [f".. {printable(self._step)} {self._place}".rstrip()]
+        parts.append(seconds(time.monotonic() - self._started))
         if self._tool:
-            parts.append(self._tool)
+            parts.append(printable(self._tool))
+        if running := len(self._subagents):
+            parts.append(ngettext("{n} subagent", "{n} subagents", running).format(n=running))
+        if cost := self._cost():
+            parts.append(dollars(cost))
+        if self._context:
+            parts.append(self._context_text())
+        while len(parts) > 2 and width(" | ".join(parts)) >= self.screen.columns:
+            parts.pop()
         return " | ".join(parts)
+
+    def _context_text(self) -> str:
+        if self._window:
+            text = _("context {size} of {window}")
+            return text.format(size=tokens(self._context), window=tokens(self._window))
+        return _("context {size}").format(size=tokens(self._context))
 
     # ---- lines
 
-    def _lines(self, text: str, *, mark: str, agent: str = "", most: int | None = None) -> None:
+    def _lines(
+        self, text: str, *, mark: str, agent: str = "", most: int | None = None, style: str = ""
+    ) -> None:
         """The text wrapped behind a mark; continuation lines stand below its first letter."""
         indent = " " * (AGENT_INDENT if agent else 0)
         limit = self.screen.columns - len(indent) - len(mark)
         lines = list(wrap(printable(text).strip("\n"), limit))
         if most is not None and len(lines) > most:
-            lines = [*lines[:most], "..."]
+            more = _("... ({n} more lines)").format(n=len(lines) - most)
+            lines = [*lines[:most], more]
         for at, line in enumerate(lines):
-            self.screen.line(f"{indent}{mark if at == 0 else ' ' * len(mark)}{line}".rstrip())
+            self.screen.line(f"{indent}{mark if at == 0 else ' ' * len(mark)}{line}".rstrip(), style)
 
-    def _one_line(self, text: str, *, mark: str, agent: str = "") -> None:
+    def _one_line(self, text: str, *, mark: str, agent: str = "", style: str = "") -> None:
+        self.screen.line(self._fitted(text, mark=mark, agent=agent), style)
+
+    def _passing(self, text: str) -> None:
+        """A line that the next one of its kind replaces where lines can be replaced."""
+        self.screen.note(self._fitted(text, mark="-- "), "wait")
+
+    def _fitted(self, text: str, *, mark: str, agent: str = "") -> str:
         indent = " " * (AGENT_INDENT if agent else 0)
         room = self.screen.columns - len(indent) - len(mark)
-        self.screen.line(f"{indent}{mark}{shorten(printable(text), room)}")
+        return f"{indent}{mark}{shorten(printable(text), room)}"
 
     def _on_step(self, event: Event) -> None:
         data = event.data
         index, total = int(data.get("index") or 0), int(data.get("total") or 0)
         self._step, self._place = event.step, f"{index}/{total}" if total else ""
         self._started, self._context, self._tool = time.monotonic(), int(data.get("context") or 0), ""
+        self._subagents.clear()
         self.screen.line()
         continued, wake = bool(data.get("resumed")), int(data.get("woke") or 0)
-        self.screen.line(header(event.step, index, total, continued=continued, wake=wake))
+        self.screen.line(header(event.step, index, total, continued=continued, wake=wake), "head")
 
     def _on_text(self, event: Event) -> None:
         if not event.agent_id:
@@ -147,27 +190,33 @@ class Console:
 
     def _on_thinking(self, event: Event) -> None:
         if self._verbose and event.text.strip():
-            self._lines(event.text, mark="~ ", agent=event.agent_id, most=RESULT_LINES)
+            self._lines(event.text, mark="~ ", agent=event.agent_id, most=RESULT_LINES, style="faint")
 
     def _on_tool_use(self, event: Event) -> None:
+        if event.tool in ASKING_TOOLS:
+            return  # the question itself is on the screen
         self._tool = event.tool
-        self._one_line(tool_line(event.tool, event.data.get("input")), mark="> ", agent=event.agent_id)
+        if event.tool in SUBAGENT_TOOLS:
+            self._subagents.add(event.tool_use_id)
+        what = tool_line(event.tool, event.data.get("input"))
+        self._one_line(what, mark="> ", agent=event.agent_id, style="faint")
 
     def _on_tool_result(self, event: Event) -> None:
         self._tool = ""
+        self._subagents.discard(event.tool_use_id)
         if self._verbose:
             mark = "! " if event.data.get("is_error") else "  "
-            self._lines(event.text, mark=mark, agent=event.agent_id, most=RESULT_LINES)
+            self._lines(event.text, mark=mark, agent=event.agent_id, most=RESULT_LINES, style="faint")
         elif event.data.get("is_error"):
-            self._one_line(event.text, mark="! ", agent=event.agent_id)
+            self._one_line(event.text, mark="! ", agent=event.agent_id, style="bad")
 
     def _on_usage(self, event: Event) -> None:
         if not event.agent_id:
             self._context = int(event.data.get("context") or self._context)
-        self._cost = float(event.data.get("cost_usd") or self._cost)
+            self._window = int(event.data.get("window") or 0)
 
     def _on_question(self, event: Event) -> None:
-        self._lines(event.text, mark="?? ")
+        self._lines(event.text, mark="?? ", style="ask")
         for n, option in enumerate(event.data.get("options") or (), start=1):
             self._lines(str(option), mark=f"   {n}) ")
 
@@ -183,7 +232,14 @@ class Console:
             self._one_line(said.format(text=event.text), mark="   ")
 
     def _on_wish(self, event: Event) -> None:
-        self._lines(_("added: {text}").format(text=event.text), mark="++ ")
+        self._lines(_("added: {text}").format(text=event.text), mark="++ ", most=RECEIPT_LINES, style="good")
+
+    def _on_aside(self, event: Event) -> None:
+        state = event.data.get("state")
+        if state == "asked":
+            self._lines(event.text, mark="?> ", most=RECEIPT_LINES)
+        else:
+            self._lines(event.text, mark="<? ", style="ask" if state == "answered" else "bad")
 
     def _on_verdict(self, event: Event) -> None:
         conclusion = {
@@ -196,7 +252,11 @@ class Console:
         )
         # The judge's own words, one line for each check, are on the screen already.
         reason = event.text.strip().split("\n", 1)[0]
-        self._lines(f"{title}  {reason}".rstrip(), mark="## ")
+        self._lines(
+            f"{title}  {reason}".rstrip(),
+            mark="## ",
+            style="good" if event.data.get("conclusion") == "achieved" else "wait",
+        )
 
     def _on_handoff(self, event: Event) -> None:
         said = {
@@ -204,7 +264,7 @@ class Console:
             "writing": _("the context is full: writing a handoff"),
             "done": _("handed off to a new session: {path}"),
         }.get(str(event.data.get("state")), event.text)
-        self._one_line(said.format(path=event.data.get("path", "")), mark="-- ")
+        self._passing(said.format(path=event.data.get("path", "")))
 
     def _on_retry(self, event: Event) -> None:
         data = event.data
@@ -214,22 +274,26 @@ class Console:
             delay=float(data.get("delay_s") or 0),
             reason=data.get("reason") or event.text,
         )
-        self._one_line(text, mark="-- ")
+        self._passing(text)
+
+    def _on_wait(self, event: Event) -> None:
+        self._passing(event.text)
 
     def _on_notice(self, event: Event) -> None:
         self._lines(event.text, mark="-- ")
 
     def _on_error(self, event: Event) -> None:
-        self._lines(event.text, mark="!! ")
+        self._lines(event.text, mark="!! ", style="bad")
 
     def _on_step_end(self, event: Event) -> None:
         row = event.data
         self._tool = ""
+        self._subagents.clear()
         figures = [seconds(float(row.get("duration_s") or 0)), dollars(float(row.get("cost_usd") or 0))]
         if context := int(row.get("context") or 0):
             figures.append(_("context {size}").format(size=tokens(context)))
         ok = bool(row.get("ok", True))
         how = _("done") if ok else _("failed")
-        self.screen.line(f"== {event.step}: {how}  {' | '.join(figures)}")
+        self.screen.line(f"== {event.step}: {how}  {' | '.join(figures)}", "head" if ok else "bad")
         if not ok:
-            self._lines(str(row.get("error") or ""), mark="!! ")
+            self._lines(str(row.get("error") or ""), mark="!! ", style="bad")

@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from flower.cli.keyboard import Keyboard
+from flower.cli.keyboard import Typed
 from flower.cli.screen import Screen
 from flower.locale import _
 from flower.model import Event
 
-PROMPT = "> "
+ASIDE = ("?", "？")
+"""What a side question begins with."""
 
 
 class Channel(Protocol):
@@ -28,8 +29,10 @@ class Channel(Protocol):
 class Conversation:
     """Gives each typed line to whoever waits for it."""
 
-    def __init__(self, screen: Screen, keyboard: Keyboard, emit: Callable[[Event], None]) -> None:
+    def __init__(self, screen: Screen, keyboard: Typed, emit: Callable[[Event], None]) -> None:
         self.channel: Channel | None = None
+        self.ask_aside: Callable[[str], None] | None = None
+        """Answers a question beside the run, without making it wait."""
         self._screen = screen
         self._keyboard = keyboard
         self._emit = emit
@@ -40,26 +43,35 @@ class Conversation:
         """Begin to listen; called inside the event loop."""
         self._loop = asyncio.get_running_loop()
         self._keyboard.listen(self._on_line)
+        self._screen.open()
+        self._idle()
 
     def question_shown(self) -> None:
         """A question stands on the screen: leave room for the answer."""
-        self._screen.line(_("   (a number picks, Enter skips, anything else is your answer)"))
-        self._screen.ask(PROMPT)
+        self._screen.ask(_("a number picks, Enter skips, anything else is your answer"))
 
     def question_gone(self) -> None:
         """The question was answered or ran out of time."""
         self._screen.resume()
+        self._idle()
+
+    def _idle(self) -> None:
+        if self.channel is not None:
+            self._screen.hint(_("add a wish, or ?... to ask aside"))
+        elif self.ask_aside is not None:
+            self._screen.hint(_("?... asks aside"))
 
     async def words_after_stop(self) -> str | None:
         """Ask a person who pressed Ctrl-C what to change; None: go on as before."""
         self._words = asyncio.get_running_loop().create_future()
         self._screen.line(_("-- stopped. Say what to change, or press Enter to go on (Ctrl-C again: leave)"))
-        self._screen.ask(PROMPT)
+        self._screen.ask(_("what to change"))
         try:
             return await self._words
         finally:
             self._words = None
             self._screen.resume()
+            self._idle()
 
     def give_up_waiting(self) -> None:
         """Nobody will say anything more: the run is being left."""
@@ -75,10 +87,16 @@ class Conversation:
             if not self._words.done():
                 self._words.set_result((line or "").strip() or None)
             return
-        if line is None or self.channel is None:
+        if line is None:
             return
-        if (question := self.channel.pending()) is not None:
+        words = line.strip()
+        if words.startswith(ASIDE) and self.ask_aside is not None:
+            if asked := words.lstrip("".join(ASIDE)).strip():
+                self.ask_aside(asked)
+        elif self.channel is None:
+            return
+        elif (question := self.channel.pending()) is not None:
             self.channel.answer(question.id, line)
-        elif words := line.strip():
+        elif words:
             self.channel.say(words)
             self._emit(Event("wish", words))

@@ -11,7 +11,6 @@ import click
 
 from flower.cli.driving import Drive, Emit, result_of
 from flower.cli.go import announce_wake
-from flower.cli.keyboard import Keyboard
 from flower.cli.options import Settings, agent_flags, global_options, refuse_flags, settings_of
 from flower.cli.request import can_carry_on
 from flower.cli.terminal import shown_path
@@ -67,7 +66,7 @@ def run_demo(settings: Settings, directory: str) -> None:
     from flower.workflow.starter import ChainPaths, starter_flow
 
     again = can_carry_on(settings, isolate=False)
-    drive = Drive(settings, keyboard=Keyboard() if settings.interactive else None)
+    drive = Drive(settings, keyboard=settings.open_keyboard())
     drive.notice(_("The model of this demo is a script: it plays its part, it does not think."))
     drive.notice(_("All the rest is real: the Claude CLI, its tools, the files, the judge's look at them."))
     paths = ChainPaths.of(settings.workspace)

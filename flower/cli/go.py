@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flower.cli.driving import Drive, Emit, result_of
-from flower.cli.keyboard import Keyboard
-from flower.cli.options import Settings, agent_flags, global_options, refuse_flags, settings_of
+from flower.cli.options import Settings, agent_flags, global_options, refuse_flags, run_options, settings_of
 from flower.cli.phrases import banner
 from flower.cli.request import Wish, ask_for_request
 from flower.cli.start import prepare
@@ -69,6 +68,7 @@ PATIENCE_SECONDS = 1800.0
     metavar="USD",
     help=_("most it may cost, all steps and the runs it takes until it is done included"),
 )
+@run_options
 @global_options
 @agent_flags(hidden=True)
 @click.pass_context
@@ -79,13 +79,13 @@ def command(ctx: click.Context, /, request: tuple[str, ...], **said: Any) -> Non
     handoff = _handoff(said)
     if said["isolate"]:
         _check_repository(settings.workspace)
-    keyboard = Keyboard() if settings.interactive else None
+    keyboard = settings.open_keyboard()
     wish = ask_for_request(
         Wish(" ".join(request).strip(), said["new"]), settings, keyboard, isolate=said["isolate"]
     )
     prepare(settings)
     settings.make_workspace()
-    drive = Drive(settings, keyboard=keyboard)
+    drive = Drive(settings, keyboard=keyboard, notify=said["notify"], deadline=said["deadline"])
     channel = _channel(settings, said)
     drive.use_channel(channel)
     flow = _flow(wish.words, settings, said, channel, drive)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from flower.cli.conversation import Conversation
+from flower.cli.screen import Screen
 from flower.locale import _
 from flower.model import HumanInterrupt
 from flower.supervise import SignalWatch
@@ -24,17 +25,19 @@ class Interrupts:
     Without a conversation (nobody can be asked) the first Ctrl-C leaves.
     """
 
-    def __init__(self, conversation: Conversation | None, *, say: Callable[[str], None]) -> None:
+    def __init__(self, conversation: Conversation | None, *, screen: Screen) -> None:
         self._conversation = conversation
-        self._say = say
+        self._screen = screen
         self._runtime: Runtime | None = None
+        self._rescue: Callable[[], None] = lambda: None
         self._task: asyncio.Task[Any] | None = None
         self._leaving = False
         self.watch = SignalWatch(on_end=self._end, on_interrupt=self._interrupt, on_quit=self._quit)
 
-    def attach(self, runtime: Runtime) -> None:
-        """From now on there are rows to save."""
+    def attach(self, runtime: Runtime, *, rescue: Callable[[], None]) -> None:
+        """From now on there are rows to save; ``rescue`` saves them."""
         self._runtime = runtime
+        self._rescue = rescue
 
     def begin(self, task: asyncio.Task[Any]) -> None:
         """From now on there is a task to stop.
@@ -61,11 +64,12 @@ class Interrupts:
         self._in_loop(self._stop_or_leave)
 
     def _quit(self) -> None:
-        self._in_loop(self._leave)
+        self._screen.restore()  # a third Ctrl-C ends the process on the spot
+        self._in_loop(self.leave)
 
     def _end(self, number: int) -> None:
-        if self._runtime is not None:
-            self._runtime.rescue()
+        self._screen.restore()
+        self._rescue()
         self._in_loop(self._cancel)
 
     def _in_loop(self, call: Callable[[], object]) -> None:
@@ -76,12 +80,13 @@ class Interrupts:
     def _stop_or_leave(self) -> None:
         assert self._runtime is not None
         if self._conversation is None or not _in_flight(self._runtime):
-            self._leave()
+            self.leave()
             return
-        self._say(_("-- stopping at the next message (Ctrl-C again: leave)"))
+        self._screen.line(_("-- stopping at the next message (Ctrl-C again: leave)"))
         self._runtime.interrupt()
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
+        """End the run politely, whatever it is doing; called in the event loop."""
         assert self._runtime is not None and self._task is not None
         self._leaving = True
         in_flight = _in_flight(self._runtime)

@@ -8,8 +8,40 @@ import select
 import sys
 import threading
 from collections.abc import Callable
+from typing import Protocol
+
+from flower.cli.terminal import is_dumb
 
 POLL_SECONDS = 0.2
+
+
+class Typed(Protocol):
+    """Where typed lines come from: a ``Keyboard``, or a ``TypingLine``."""
+
+    def read_line(self) -> str | None:
+        """The next line; None at the end of input. Ctrl-C raises KeyboardInterrupt."""
+
+    def listen(self, on_line: Callable[[str | None], None]) -> None:
+        """Hand every further line to ``on_line``, in a thread of its own; None at the end of input."""
+
+    def close(self) -> None:
+        """Stop reading; what is typed from now on belongs to the shell."""
+
+
+def open_keyboard(*, interactive: bool, plain: bool) -> Typed | None:
+    """What reads a person's lines; None where nobody can be asked.
+
+    A typing line where the terminal can draw one; ``plain``, a dumb terminal or a job in the background
+    leave the editing to the terminal itself.
+    """
+    if not interactive:
+        return None
+    if plain or is_dumb() or in_background(sys.stdin.fileno()):
+        return Keyboard()
+    from flower.cli.typed_history import history_file
+    from flower.cli.typing_line import TypingLine
+
+    return TypingLine(history_file())
 
 
 class Keyboard:
@@ -59,21 +91,13 @@ class Keyboard:
 
     def _readable(self) -> bool:
         # A background job that reads its terminal is stopped by the kernel: leave it to the foreground.
-        if self._in_background():
+        if in_background(self._fd):
             self._stop.wait(POLL_SECONDS)
             return False
         try:
             return bool(select.select([self._fd], [], [], POLL_SECONDS)[0])
         except OSError:
             return True  # the terminal is gone: the read that follows reports the end
-
-    def _in_background(self) -> bool:
-        try:
-            return os.isatty(self._fd) and os.tcgetpgrp(self._fd) != os.getpgrp()
-        except OSError:
-            return (
-                False  # not our controlling terminal, so no job control either; or gone, as select will say
-            )
 
     def _take_line(self) -> str | None:
         if "\n" not in self._buffer:
@@ -90,3 +114,11 @@ class Keyboard:
             return False
         self._buffer += self._decode(data)
         return True
+
+
+def in_background(descriptor: int) -> bool:
+    """Whether the terminal belongs to another job of the shell just now."""
+    try:
+        return os.isatty(descriptor) and os.tcgetpgrp(descriptor) != os.getpgrp()
+    except OSError:
+        return False  # not our controlling terminal, so no job control either; or gone, as select will say

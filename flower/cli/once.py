@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flower.cli.driving import Drive, Emit
-from flower.cli.keyboard import Keyboard
-from flower.cli.options import agent_flags, global_options, settings_of
+from flower.cli.options import agent_flags, global_options, run_options, settings_of
 from flower.cli.start import prepare
 from flower.locale import _
 from flower.model import Event, StepFailed, UsageError
@@ -45,6 +44,7 @@ MODES = ("default", "acceptEdits", "plan", "bypassPermissions")
 )
 @click.option("--resume", metavar="ID", help=_("go on with this session"))
 @click.option("--fork", is_flag=True, help=_("with --resume: work on a branch, the session stays as it is"))
+@run_options
 @global_options
 @agent_flags(hidden=False)
 @click.pass_context
@@ -59,7 +59,9 @@ def command(
         raise UsageError(_("--fork needs --resume ID: there is nothing to branch off."))
     settings.make_workspace()
     prepare(settings)
-    drive = Drive(settings, keyboard=Keyboard() if settings.interactive else None)
+    drive = Drive(
+        settings, keyboard=settings.open_keyboard(), notify=said["notify"], deadline=said["deadline"]
+    )
 
     def open_runtime(notice: Any) -> Runtime:
         from flower.runtime.runtime import Runtime

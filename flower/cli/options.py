@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 import click
 
 from flower import __version__, locale
+from flower.cli.deadline import Moment
 from flower.cli.jsonl import JsonLines
+from flower.cli.keyboard import Typed, open_keyboard
 from flower.cli.terminal import is_interactive
 from flower.locale import _
 from flower.model import UsageError
@@ -57,6 +59,10 @@ class Settings:
                     path=self.workspace
                 ),
             )
+
+    def open_keyboard(self) -> Typed | None:
+        """What reads the person's lines; None where nobody can be asked."""
+        return open_keyboard(interactive=self.interactive, plain=self.json is not None)
 
     def make_workspace(self) -> None:
         """Make the workspace if it is missing.
@@ -109,6 +115,17 @@ def global_options(command: F) -> F:
     ):
         command = option(command)
     return command
+
+
+def run_options(command: F) -> F:
+    """Adds what is said about a run as a whole: ``--notify`` and ``--deadline``."""
+    deadline = click.option(
+        "--deadline", type=Moment(), help=_("when it must end: 18:30, 2h, 1h30m (exit status 3)")
+    )
+    notify = click.option(
+        "--notify", metavar="CMD", help=_("shell command to run when a question waits and at the end")
+    )
+    return notify(deadline(command))
 
 
 def agent_flags(hidden: bool) -> Callable[[F], F]:

@@ -6,9 +6,9 @@ import sys
 from dataclasses import dataclass
 
 from flower.books.wake import REQUEST, notes_directory, wake_state
-from flower.cli.conversation import PROMPT
-from flower.cli.keyboard import Keyboard
+from flower.cli.keyboard import Keyboard, Typed
 from flower.cli.options import Settings
+from flower.cli.screen import PROMPT
 from flower.locale import _
 from flower.model import HumanInterrupt, UsageError
 
@@ -29,7 +29,7 @@ class Wish:
     new: bool = False
 
 
-def ask_for_request(wish: Wish, settings: Settings, keyboard: Keyboard | None, *, isolate: bool) -> Wish:
+def ask_for_request(wish: Wish, settings: Settings, keyboard: Typed | None, *, isolate: bool) -> Wish:
     """Complete the wish; asks only on a terminal.
 
     Raises:
@@ -64,8 +64,9 @@ def can_carry_on(settings: Settings, *, isolate: bool) -> bool:
     return bool(state["waking"]) or CLARIFY in state["steps"] or unheard.exists()
 
 
-def _ask(keyboard: Keyboard, question: str) -> str:
-    print(f"{question}\n{PROMPT}", end="", file=sys.stderr, flush=True)
+def _ask(keyboard: Typed, question: str) -> str:
+    prompt = PROMPT if isinstance(keyboard, Keyboard) else ""  # a typing line shows its own
+    print(f"{question}\n{prompt}", end="", file=sys.stderr, flush=True)
     line = keyboard.read_line()
     if line is None:
         raise HumanInterrupt(_("nothing was said"))

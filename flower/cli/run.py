@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flower.cli.driving import Drive, Emit, result_of
-from flower.cli.keyboard import Keyboard
-from flower.cli.options import agent_flags, global_options, settings_of
+from flower.cli.options import agent_flags, global_options, run_options, settings_of
 from flower.cli.start import prepare
 from flower.cli.target import load
 from flower.locale import _
@@ -21,15 +20,18 @@ if TYPE_CHECKING:
 
 @click.command("run", help=_("Run a workflow of your own: flows.py:main or package.module:name."))
 @click.argument("target")
+@run_options
 @global_options
 @agent_flags(hidden=False)
 @click.pass_context
-def command(ctx: click.Context, /, target: str, **_said: Any) -> None:
+def command(ctx: click.Context, /, target: str, **said: Any) -> None:
     settings = settings_of(ctx)
     settings.make_workspace()
     found = load(target)
     prepare(settings)
-    drive = Drive(settings, keyboard=Keyboard() if settings.interactive else None)
+    drive = Drive(
+        settings, keyboard=settings.open_keyboard(), notify=said["notify"], deadline=said["deadline"]
+    )
 
     def open_runtime(notice: Any) -> Runtime:
         from flower.runtime.runtime import Runtime

@@ -7,7 +7,11 @@ import sys
 import threading
 from typing import TextIO
 
-from flower.cli.terminal import columns, printable, shorten, width
+from flower.cli.terminal import columns, printable, shorten, wants_colour, width
+
+PROMPT = "> "
+STYLES = {"head": "1", "faint": "2", "bad": "31", "good": "32", "ask": "1;36", "wait": "33"}
+"""What a kind of line looks like where colours are wanted (SGR parameters)."""
 
 
 class Screen:
@@ -21,7 +25,8 @@ class Screen:
     def __init__(self, stream: TextIO | None = None, *, live: bool) -> None:
         self._stream = stream or sys.stderr
         self._live = live
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._colour = live and wants_colour()
         self._drawn = 0
         self._held = False
         self._gone = False
@@ -30,33 +35,53 @@ class Screen:
     def columns(self) -> int:
         return columns()
 
-    def line(self, text: str = "") -> None:
-        """Write a line above the status line."""
+    def open(self) -> None:
+        """The run begins."""
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """Write a line above the status line; ``style`` is a name in ``STYLES``."""
+        text = printable(text)
+        if self._colour and text and style:
+            text = f"\x1b[{STYLES[style]}m{text}\x1b[0m"
         with self._lock:
             self._erase()
-            self._write(printable(text) + "\n")
+            self._write(text + "\n")
+
+    def note(self, text: str, style: str = "") -> None:
+        """A line about something that passes, a retry for instance."""
+        self.line(text, style)
+
+    def cut(self, text: str) -> str:
+        """The text as one line that fits."""
+        return shorten(printable(text), self.columns - 1)
 
     def status(self, text: str) -> None:
         """Show the text as the status line, cut to one line; nothing where there is no terminal."""
         with self._lock:
             if not self._live or self._held:
                 return
-            text = shorten(printable(text), self.columns - 1)
+            text = self.cut(text)
             pad = max(0, self._drawn - width(text))
             self._write("\r" + text + " " * pad + "\b" * pad)
             self._drawn = width(text)
 
-    def ask(self, prompt: str) -> None:
+    def hint(self, text: str) -> None:
+        """What may be typed now; shown where there is an empty line to show it in."""
+
+    def ask(self, hint: str) -> None:
         """Leave the cursor behind a prompt; the status line stays away until ``resume``."""
         with self._lock:
             self._erase()
             self._held = True
-            self._write(prompt)
+            self._write(f"   ({hint})\n{PROMPT}")
 
     def resume(self) -> None:
         """The person has answered: the status line may come back."""
         with self._lock:
             self._held = False
+
+    def restore(self) -> None:
+        """Give the terminal back as it was found; nothing was changed here."""
 
     def close(self) -> None:
         with self._lock:
@@ -74,8 +99,8 @@ class Screen:
         try:
             self._stream.write(text)
             self._stream.flush()
-        except (BrokenPipeError, ValueError):
-            # Nobody reads any more (or the stream was closed under us): what is running goes on unwatched.
+        except (OSError, ValueError):
+            # Nobody reads any more (a closed pipe, a terminal that hung up): what is running goes on unwatched.
             self._gone = True
             silence(self._stream)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-from contextlib import suppress
 from typing import Any
 
 import click
@@ -84,9 +82,3 @@ def _report(result: ProbeResult) -> str:
     if result.state == "carry_on":
         return _("could not try it now: {detail}").format(detail=result.detail)
     return _("refused: {detail}").format(detail=result.detail)
-
-
-def warn(line: str) -> None:
-    """One line on stderr, before a run has a screen of its own."""
-    with suppress(BrokenPipeError):  # nobody reads it; the run goes on
-        print(f"-- {line}", file=sys.stderr)

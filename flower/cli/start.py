@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import suppress
+
 from flower import __version__
 from flower.cli.options import Settings
-from flower.cli.setup import ask_and_write, warn
 from flower.config.credentials import check_credentials, describe
 from flower.config.dotenv import load_dotenv
-from flower.config.probe import probe, should_probe
-from flower.config.update import check_in_background
 from flower.locale import _
 from flower.model import ConfigurationError, CredentialsMissing
 
@@ -28,12 +28,19 @@ def prepare(settings: Settings) -> None:
     if problem := check_credentials():
         raise CredentialsMissing(problem)
     if settings.interactive:
+        # What talks to the network is loaded only where it is used.
+        from flower.config.probe import should_probe
+        from flower.config.update import check_in_background
+
         check_in_background(__version__, warn)
         if should_probe():
             _probe_or_set_up()
 
 
 def _probe_or_set_up() -> None:
+    from flower.cli.setup import ask_and_write
+    from flower.config.probe import probe
+
     result = probe()
     if result.state not in ("auth", "config"):
         return
@@ -45,3 +52,9 @@ def _probe_or_set_up() -> None:
             _("the endpoint refused: {detail}").format(detail=result.detail),
             hint=_("Try `flower setup` again."),
         )
+
+
+def warn(line: str) -> None:
+    """One line on stderr, before a run has a screen of its own."""
+    with suppress(BrokenPipeError):  # nobody reads it; the run goes on
+        print(f"-- {line}", file=sys.stderr)

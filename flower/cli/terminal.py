@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 import unicodedata
 from collections.abc import Iterator
@@ -34,16 +33,36 @@ def printable(text: str) -> str:
     return _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
 
 
+def is_dumb() -> bool:
+    """The terminal has said that it cannot move its cursor."""
+    return os.environ.get("TERM", "dumb") in ("dumb", "unknown", "")
+
+
+def wants_colour() -> bool:
+    """Not with NO_COLOR, not on a terminal that says it is dumb."""
+    return not os.environ.get("NO_COLOR") and not is_dumb()
+
+
+def terminal_size() -> tuple[int, int]:
+    """Columns and rows of the terminal behind stderr; 100 and 24 without one. COLUMNS and LINES win."""
+    try:
+        columns, rows = os.get_terminal_size(sys.stderr.fileno())
+    except (OSError, ValueError, AttributeError):
+        columns, rows = 0, 0
+    said = [int(v) if (v := os.environ.get(name, "")).isdecimal() else 0 for name in ("COLUMNS", "LINES")]
+    return said[0] or columns or 100, said[1] or rows or 24
+
+
 def columns() -> int:
     """Width to wrap to: the terminal's, at most 120; 100 when there is none."""
     if not sys.stderr.isatty():
         return 100
-    return max(40, min(shutil.get_terminal_size((100, 24)).columns, 120))
+    return max(20, min(terminal_size()[0], 120))
 
 
 def width(text: str) -> int:
     """Columns the text takes: East Asian wide characters count two, combining marks none."""
-    return sum(_cell(c) for c in text)
+    return len(text) if text.isascii() else sum(_cell(c) for c in text)
 
 
 def _cell(c: str) -> int:

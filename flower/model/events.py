@@ -22,6 +22,7 @@ EVENT_KINDS = (
     "handoff",  # data = {state: near|writing|done, path, generation, degraded}; near: {context, at, window}
     "retry",  # the CLI or flower tries again: data = {attempt, max, delay_s, reason}
     "wait",  # the network is away (data.state = "begin") or back ("end")
+    "aside",  # a side question or its answer; data = {id, state: asked|answered|failed}; no part of the run
     "error",  # an API error or a failed step; never part of a step's text
     "notice",  # one plain line for the person
     "step_end",  # data = the step's row

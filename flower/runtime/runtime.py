@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import anyio
 
@@ -75,6 +75,9 @@ class Runtime:
         CredentialsMissing: (a RuntimeError) no credential where flower looks.
         BooksForeign, BooksNewer: ``run_dir`` belongs to another project or a newer flower.
     """
+
+    _everywhere: ClassVar[list[Flight]] = []
+    """The steps in flight of every runtime in this process: orphans are inherited by the process."""
 
     def __init__(
         self,
@@ -239,6 +242,7 @@ class Runtime:
         flight = Flight(StepResult(step=step_name), on_event, prompt)
         flight.bind()
         self._flights.append(flight)
+        self._everywhere.append(flight)
         try:
             await self._fly(flight, spec, Launch(prompt, full_prompt or prompt, resume, fork, resume_at))
         except HumanInterrupt:
@@ -314,6 +318,7 @@ class Runtime:
 
     def _land(self, flight: Flight) -> None:
         self._flights.remove(flight)
+        self._everywhere.remove(flight)
         self.results.append(flight.close())
         self.manifest.record(flight.row.as_row(self.run_id))
 
@@ -361,8 +366,8 @@ class Runtime:
             self.budget.charge(item, flight.row.cost_usd + flight.spending)
 
     def alone(self, flight: Flight) -> bool:
-        """No other step of this runtime is in flight, so that an inherited child can only be this one's."""
-        return self._flights == [flight]
+        """No other step of this process is in flight, so that an inherited child can only be this one's."""
+        return self._everywhere == [flight]
 
     # ---- what an earlier process left
 

@@ -8,12 +8,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pexpect
 import pytest
 
 from flower.scripted.demo import demo_script
 from flower.testing import Reply, Request, ScriptedEndpoint
 from tests.conftest import clean_environment
+from tests.e2e.screens import Terminal
 
 FLOWER = [sys.executable, "-m", "flower"]
 ROOT = str(Path(__file__).parents[2])
@@ -46,18 +46,8 @@ def environment(place: Path, endpoint: ScriptedEndpoint | None) -> dict[str, str
     return clean_environment(home, **{**extra, "PYTHONPATH": ROOT, "TERM": "xterm"})
 
 
-def terminal(place: Path, endpoint: ScriptedEndpoint, *words: str) -> pexpect.spawn:
-    child = pexpect.spawn(
-        FLOWER[0],
-        [*FLOWER[1:], *words],
-        cwd=str(place),
-        env=environment(place, endpoint),
-        encoding="utf-8",
-        timeout=60,
-        dimensions=(40, 110),
-    )
-    child.delaybeforesend = None
-    return child
+def terminal(place: Path, endpoint: ScriptedEndpoint, *words: str, **env: str) -> Terminal:
+    return Terminal(place, *words, env={**endpoint.env(), **env})
 
 
 def nobody(place: Path, endpoint: ScriptedEndpoint | None, *words: str) -> subprocess.CompletedProcess[str]:
@@ -72,74 +62,70 @@ def nobody(place: Path, endpoint: ScriptedEndpoint | None, *words: str) -> subpr
     )
 
 
-def ended(child: pexpect.spawn) -> int:
-    child.expect(pexpect.EOF)
-    child.close()
-    assert child.exitstatus is not None
-    return child.exitstatus
-
-
 def rows(place: Path) -> list[dict[str, object]]:
     found: list[dict[str, object]] = json.loads((place / "runs" / "manifest.json").read_text("utf-8"))
     return found
 
 
-def test_the_request_is_asked_for_and_a_number_answers_a_question(place: Path) -> None:
+TERMS = ["xterm-256color", "dumb"]
+
+
+@pytest.mark.parametrize("term", TERMS)
+def test_the_request_is_asked_for_and_a_number_answers_a_question(place: Path, term: str) -> None:
     with ScriptedEndpoint(demo_script) as endpoint:
-        child = terminal(place, endpoint, "--clarify-only")
-        child.expect("What is to be done")
-        child.sendline("make a md -> html script")
-        child.expect("2\\) A fragment")
-        child.expect("> ")
-        child.sendline("2")
-        child.expect("answered: A fragment")
-        assert ended(child) == 0
+        with terminal(place, endpoint, "--clarify-only", TERM=term) as at:
+            at.wait("What is to be done")
+            at.enter("make a md -> html script")
+            at.wait("2) A fragment")
+            at.wait("Enter skips")
+            at.enter("2")
+            at.wait("answered: A fragment")
+            assert at.end() == 0
         endpoint.check()
     assert "fragment" in (place / ".flower" / "notes" / "需求.md").read_text("utf-8")
 
 
+@pytest.mark.parametrize("term", TERMS)
 def test_ctrl_c_once_lets_the_person_speak_and_the_same_session_goes_on(
-    place: Path, slow: ScriptedEndpoint
+    place: Path, slow: ScriptedEndpoint, term: str
 ) -> None:
-    child = terminal(place, slow, "once", "tell me everything")
-    child.expect("== ad-hoc")
-    child.expect("\\.\\. ad-hoc 1/1 \\| 0:0[12]")  # the sign of life: the CLI is waiting for the model
-    while not slow.requests:
-        child.expect("\\.\\. ad-hoc")
-    child.sendintr()
-    child.expect("Say what to change")
-    child.sendline("be brief")
-    child.expect("all right, briefly")
-    assert ended(child) == 0
+    with terminal(place, slow, "once", "tell me everything", TERM=term) as at:
+        at.wait("== ad-hoc")
+        at.wait(lambda: any(line.startswith(".. ad-hoc 1/1 | 0:0") for line in at.rows))  # the sign of life
+        at.wait(lambda: slow.requests)
+        at.ctrl("c")
+        at.wait("Say what to change")
+        at.enter("be brief")
+        at.wait("all right, briefly")
+        assert at.end() == 0
     (row,) = rows(place)
     assert row["ok"] and not row["errors"]
     sessions = {r.request.session_id for r in slow.requests}
     assert sessions == {row["session_id"]}
 
 
-def test_ctrl_c_twice_leaves_with_a_row_and_no_traceback(place: Path, slow: ScriptedEndpoint) -> None:
-    child = terminal(place, slow, "once", "tell me everything")
-    while not slow.requests:
-        child.expect("\\.\\. ad-hoc")
-    child.sendintr()
-    child.expect("Say what to change")
-    child.sendintr()
-    child.expect(pexpect.EOF)
-    assert "Traceback" not in child.before
-    child.close()
-    assert child.exitstatus == 130
+@pytest.mark.parametrize("term", TERMS)
+def test_ctrl_c_twice_leaves_with_a_row_and_no_traceback(
+    place: Path, slow: ScriptedEndpoint, term: str
+) -> None:
+    with terminal(place, slow, "once", "tell me everything", TERM=term) as at:
+        at.wait(lambda: slow.requests)
+        at.ctrl("c")
+        at.wait("Say what to change")
+        at.ctrl("c")
+        assert at.end() == 130
+        assert "Traceback" not in at.text
     (row,) = rows(place)
     assert row["error"] == "interrupted-by-human"
 
 
-def test_ctrl_c_at_the_prompt_leaves_without_a_trace(place: Path, slow: ScriptedEndpoint) -> None:
-    child = terminal(place, slow)
-    child.expect("What is to be done")
-    child.sendintr()
-    child.expect(pexpect.EOF)
-    assert "Traceback" not in child.before
-    child.close()
-    assert child.exitstatus == 130
+@pytest.mark.parametrize("term", TERMS)
+def test_ctrl_c_at_the_prompt_leaves_without_a_trace(place: Path, slow: ScriptedEndpoint, term: str) -> None:
+    with terminal(place, slow, TERM=term) as at:
+        at.wait("What is to be done")
+        at.ctrl("c")
+        assert at.end() == 130
+        assert "Traceback" not in at.text
     assert not (place / "runs").exists()
 
 

@@ -15,8 +15,8 @@ from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, HookMatcher, R
 
 from flower.agents import roles
 from flower.agents.access import Access
-from flower.agents.channel import HumanChannel, Question
 from flower.agents.argv import SessionArgs
+from flower.agents.channel import HumanChannel, Question
 from flower.agents.options import build_options
 from flower.agents.spec import AgentSpec
 from flower.agents.workbench import Workbench, isolated_root

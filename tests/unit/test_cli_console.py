@@ -99,13 +99,17 @@ def test_a_quiet_console_still_asks_and_warns() -> None:
 
 
 def test_the_status_line_says_what_is_going_on() -> None:
-    console = Console(Screen(io.StringIO(), live=True))
+    console = Console(Screen(io.StringIO(), live=True), cost=lambda: 0.25)
     console(Event("step", step="干活", data={"index": 3, "total": 3}))
-    console(Event("usage", data={"context": 33_000, "cost_usd": 0.25}))
-    console(Event("tool_use", tool="Bash", data={"input": {}}))
+    console(Event("usage", data={"context": 33_000, "window": 200_000}))
+    for number in ("a", "b"):
+        console(Event("tool_use", tool="Agent", tool_use_id=number, data={"input": {}}))
+    console(Event("tool_use", tool="Bash", tool_use_id="c", data={"input": {}}))
     text = console.status_text()
     assert text.startswith(".. 干活 3/3 | 0:0")
-    assert text.endswith("| $0.25 | context 33.0K | Bash")
+    assert text.endswith("| Bash | 2 subagents | $0.25 | context 33.0K of 200.0K")
+    console(Event("tool_result", tool="Agent", tool_use_id="a"))
+    assert "| 1 subagent |" in console.status_text()
 
 
 def test_the_status_line_is_rewritten_in_place_and_gone_before_a_line() -> None:
@@ -119,9 +123,9 @@ def test_the_status_line_is_rewritten_in_place_and_gone_before_a_line() -> None:
 def test_a_status_line_never_covers_a_prompt() -> None:
     stream = io.StringIO()
     screen = Screen(stream, live=True)
-    screen.ask("> ")
+    screen.ask("answer")
     screen.status("working")
-    assert stream.getvalue() == "> "
+    assert stream.getvalue() == "   (answer)\n> "
 
 
 def test_marks_are_plain_ascii_in_english() -> None:
