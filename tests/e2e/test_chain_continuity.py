@@ -123,7 +123,8 @@ def test_killed_inside_the_clarification(tmp_path):
     assert told.startswith("Go on with the unfinished clarification") and "in rust, please" in told
     assert asked == [], "an answered question was asked again"
     request = ran.requests(first)[-1]
-    assert "say hello" in request.all_text and request.all_text.count("blue") >= 2
+    # The answer comes from the log of questions; the killed tool's own result may have been too late for the books.
+    assert "say hello" in request.all_text and "blue" in request.all_text
     assert chain.paths.brief.exists()
 
 
