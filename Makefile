@@ -22,7 +22,7 @@ demo: $(VENV)/.installed
 	$(BIN)/flower demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m 'not soak and not frozen and not box' $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not soak and not frozen and not box' $(ARGS)
 
 binary: $(VENV)/.freeze
 	$(BIN)/python packaging/build.py --level $(or $(LEVEL),10)

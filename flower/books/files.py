@@ -48,7 +48,14 @@ class Ops:
         os.unlink(path)
 
     def makedirs(self, path: str, mode: int = 0o777) -> None:
-        os.makedirs(path, mode, exist_ok=True)
+        while True:
+            try:
+                os.makedirs(path, mode, exist_ok=True)
+                return
+            except FileExistsError as taken:
+                # Another process may have removed it between "it exists" and "is it a directory?": then once more.
+                if os.path.lexists(taken.filename) and not os.path.isdir(taken.filename):
+                    raise
 
     def flock(self, fd: int, how: int) -> None:
         fcntl.flock(fd, how)

@@ -27,13 +27,24 @@ def endpoint() -> Iterator[ScriptedEndpoint]:
         ep.check()
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Where a first run has come to its end, and a copy of what it left: books know their own path."""
+    base = tmp_path_factory.mktemp("used")
+    with ScriptedEndpoint(demo_script) as endpoint:
+        done = Place.make(base / "at" / "one", endpoint.env()).run("go", WORDS)
+        assert done.returncode == 0, done.stderr[-2000:]
+    shutil.copytree(base / "at", base / "left", symlinks=True)
+    return base / "at", base / "left"
+
+
 @pytest.fixture
-def used(tmp_path: Path, endpoint: ScriptedEndpoint) -> Place:
+def used(finished: tuple[Path, Path], endpoint: ScriptedEndpoint) -> Place:
     """A directory in which a first run has come to its end."""
-    place = Place.make(tmp_path / "one", endpoint.env())
-    done = place.run("go", WORDS)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return place
+    at, left = finished
+    shutil.rmtree(at)
+    shutil.copytree(left, at, symlinks=True)
+    return Place.make(at / "one", endpoint.env())
 
 
 def test_run_twice_is_one_conversation(used: Place, endpoint: ScriptedEndpoint) -> None:
