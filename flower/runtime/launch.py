@@ -44,7 +44,7 @@ async def attempt(rt: Runtime, flight: Flight, spec: AgentSpec, launch: Launch) 
     if launch.resume and not rt.has_session(launch.resume):
         flight.notice(_("session {id} is not in the books; starting a new one").format(id=launch.resume[:8]))
         launch = Launch(launch.full_prompt, launch.full_prompt)
-    session_id, lease, fork = await rt.claim(flight, launch)
+    session_id, lease, fork = await rt.claims.claim(flight, launch)
     flight.row.attempts += launch.counts
     if launch.heir:
         note_successor(rt, launch.heir, session_id)
@@ -61,7 +61,7 @@ async def attempt(rt: Runtime, flight: Flight, spec: AgentSpec, launch: Launch) 
         def on_first() -> None:
             # In this order: the lineage names a successor only where nobody holds its predecessor.
             let_go()
-            rt.remember(flight, session_id)
+            rt.claims.remember(flight, session_id)
 
         mirror = Mirror(rt.store, session_id, on_first)
         session = SessionArgs(
@@ -112,7 +112,7 @@ async def _drive(
         )
         flight.window = rt.windows.of(spec.model)
         watch = rt.handoff.enabled and not launch.handing_over
-        meter = rt.meter(flight, limited=not launch.handing_over)
+        meter = rt.accounts.meter(flight, limited=not launch.handing_over)
         drive = Attempt(
             flight,
             options,
@@ -125,7 +125,7 @@ async def _drive(
         try:
             outcome = await drive.run(_words(rt, spec, launch))
         finally:
-            rt.settle(flight, meter, continued="" if session.fork else session.resume or "")
+            rt.accounts.settle(flight, meter, continued="" if session.fork else session.resume or "")
         rt.windows.report(spec.model, outcome.window)
         return outcome
     finally:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import anyio
-
 from flower import supervise
 from flower.books.ignore import hide
-from flower.books.ledger import Ledger
-from flower.books.locks import Holder, RunLease, SessionLease
+from flower.books.locks import Holder, RunLease
 from flower.books.manifest import Manifest
 from flower.books.project import bind_project
 from flower.books.rewriting import PruningSessionStore
@@ -23,14 +19,14 @@ from flower.config.credentials import check_credentials, load_dotenv
 from flower.locale import _, ngettext
 from flower.model import (
     BooksError,
-    BudgetSpent,
     CredentialsMissing,
     HumanInterrupt,
     RunIsLive,
     StepResult,
     new_run_id,
 )
-from flower.runtime.budget import Budget
+from flower.runtime.accounts import Accounts
+from flower.runtime.claims import Claims
 from flower.runtime.flight import GO_ON, INTERRUPTED, Flight, Launch, Listener
 from flower.runtime.handoff import HandoffPolicy, Windows, policy_of
 from flower.runtime.recovery import after_failure
@@ -43,7 +39,7 @@ if TYPE_CHECKING:
     from flower.agents.channel import HumanChannel
     from flower.agents.spec import AgentSpec
     from flower.agents.workbench import Workbench
-    from flower.runtime.meter import Meter
+    from flower.runtime.budget import Budget
 
 AfterStop = Callable[[], Awaitable["str | None"]]
 
@@ -119,7 +115,6 @@ class Runtime:
         self.after_stop: AfterStop | None = None
         self._say = notice or (lambda line: None)
         self._flights: list[Flight] = []
-        self._driven: set[str] = set()
         self._key: str | None = None
         hide(self.run_dir)
         self.project_id = bind_project(self.workspace, self.run_dir)
@@ -137,20 +132,11 @@ class Runtime:
             prune=PrunePolicy(keep_denials=keep_denials),
             ephemeral=EphemeralPolicy(enabled=ephemeral),
         )
-        self.budget = self._open_budget(budget_usd)
+        self.accounts = Accounts(self.run_dir, self.run_id, self.manifest, budget_usd, notice=self._say)
         self.workbench = self._make_workbench(workbench)
         supervise.become_subreaper()
         self._reconciled = False
-
-    def _open_budget(self, limit: float | Budget | None) -> Budget | None:
-        if isinstance(limit, Budget):
-            return limit
-        ledger = Ledger(self.run_dir, notice=self._say)
-        if limit is None:
-            # Whoever gives no limit has lifted the one that an earlier run was stopped by.
-            ledger.close()
-            return None
-        return Budget(limit, ledger, self.run_id)
+        self.claims = Claims(self)
 
     def _make_workbench(self, workbench: bool | Workbench) -> Workbench | None:
         if workbench is False:
@@ -182,6 +168,11 @@ class Runtime:
     @property
     def manifest_path(self) -> Path:
         return self.run_dir / "manifest.json"
+
+    @property
+    def budget(self) -> Budget | None:
+        """The one limit for all that this run spends; None where nobody set one."""
+        return self.accounts.budget
 
     @property
     def total_cost(self) -> float:
@@ -237,7 +228,7 @@ class Runtime:
             raise ValueError(
                 "a coordinator with glance=True needs Runtime(ephemeral=True): what it may run must expire"
             )
-        self._check_budget()
+        self.accounts.check()
         await self._reconcile_once()
         flight = Flight(StepResult(step=step_name), on_event, prompt)
         flight.bind()
@@ -267,7 +258,7 @@ class Runtime:
             if settled is None:
                 return
             launch = settled
-            self._check_budget()
+            self.accounts.check()
             if spec.max_budget_usd is not None and flight.row.cost_usd >= spec.max_budget_usd:
                 # A handoff or an earlier attempt has used it up: another process would be one more paid request.
                 flight.row.error = _("what this agent alone may cost is spent")
@@ -281,7 +272,7 @@ class Runtime:
                 # Imported above it would load the SDK before the first CLI is started.
                 from flower.runtime.attempt import PAUSED
 
-                self._check_budget(at_once=outcome.error == PAUSED)
+                self.accounts.check(at_once=outcome.error == PAUSED)
                 flight.row.error = _("what this agent alone may cost is spent")
                 return
             if outcome.state == "stopped":
@@ -322,49 +313,6 @@ class Runtime:
         self.results.append(flight.close())
         self.manifest.record(flight.row.as_row(self.run_id))
 
-    def _check_budget(self, *, at_once: bool = False) -> None:
-        """Raise BudgetSpent if nothing is left, or ``at_once`` if what is left does not pay another request."""
-        budget = self.budget
-        if budget is not None and (at_once or not budget.remaining):
-            spent = _("budget spent: ${cost:.2f} of ${limit:.2f}").format(
-                cost=budget.spent, limit=budget.limit
-            )
-            raise BudgetSpent(spent, hint=_("Run flower again with a larger --budget to go on."))
-
-    def meter(self, flight: Flight, *, limited: bool) -> Meter:
-        """What estimates the cost of the flight's next CLI process while it runs."""
-        from flower.runtime.meter import Meter
-
-        budget = self.budget
-
-        def report(estimate: float) -> None:
-            if not flight.ended:
-                flight.spending = estimate
-                self._charge(flight)
-
-        return Meter(report, (lambda: not budget.remaining) if budget is not None and limited else None)
-
-    def settle(self, flight: Flight, meter: Meter, *, continued: str) -> None:
-        """Put into the row what the CLI process cost; ``continued`` is the session it went on with, if any."""
-        if flight.ended:
-            return  # The row is written already, with the estimate in it.
-        before = self._cost_of_session(continued, flight) if continued and meter.counter.read else 0.0
-        cost, estimated = meter.cost(before)
-        flight.spending = 0.0
-        flight.row.cost_usd += cost
-        flight.row.cost_estimated = flight.row.cost_estimated or estimated
-        self._charge(flight)
-
-    def _cost_of_session(self, session_id: str, flight: Flight) -> float:
-        rows = [row for row in self.manifest.rows() if isinstance(row, dict)]
-        earlier = sum(float(row.get("cost_usd") or 0) for row in rows if row.get("session_id") == session_id)
-        return earlier + (flight.row.cost_usd if flight.row.session_id == session_id else 0.0)
-
-    def _charge(self, flight: Flight) -> None:
-        if self.budget is not None:
-            item = (self.run_id, flight.row.step, flight.row.started_at)
-            self.budget.charge(item, flight.row.cost_usd + flight.spending)
-
     def alone(self, flight: Flight) -> bool:
         """No other step of this process is in flight, so that an inherited child can only be this one's."""
         return self._everywhere == [flight]
@@ -400,50 +348,6 @@ class Runtime:
             )
         return True
 
-    # ---- sessions
-
-    async def claim(self, flight: Flight, launch: Launch) -> tuple[str, SessionLease, bool]:
-        """Choose the session of the next CLI process and take its lock.
-
-        Returns the id, the lock, and whether the CLI is to begin it as a fork of ``launch.resume``.
-        A session that another run drives is not touched: the work goes on in a fork of it.
-        """
-        fork, owner = launch.fork, True
-        if launch.resume and not fork:
-            lease = await self._lease_of(launch.resume)
-            if isinstance(lease, SessionLease):
-                self._announce(flight, launch.resume, owner=True, counts=launch.counts)
-                return launch.resume, lease, False
-            text = _("session {id} is in use by {holder}; working on a fork of it")
-            flight.notice(text.format(id=launch.resume[:8], holder=lease))
-            fork, owner = True, False
-        chosen = str(uuid.uuid4())
-        fresh = SessionLease.acquire(self.run_dir, chosen, run=self.run_id)
-        assert isinstance(fresh, SessionLease), "a new uuid cannot be held"
-        self._announce(flight, chosen, owner=owner, counts=launch.counts)
-        return chosen, fresh, fork
-
-    async def _lease_of(self, session_id: str) -> SessionLease | Holder:
-        while True:
-            lease = SessionLease.acquire(self.run_dir, session_id, run=self.run_id)
-            if isinstance(lease, SessionLease) or not self.wait:
-                return lease
-            await anyio.sleep(0.5)
-
-    def _announce(self, flight: Flight, session_id: str, *, owner: bool, counts: bool) -> None:
-        """The id is on disk before it can matter: before the CLI starts."""
-        flight.row.session_id = session_id
-        flight.row.resumed = flight.row.resumed or (counts and session_id in self._driven)
-        # Whoever works beside a session's owner goes on so, in the successor of its fork as well.
-        flight.owner = flight.owner and owner
-        self.remember(flight, session_id)
-        self._driven.add(session_id)
-
-    def remember(self, flight: Flight, session_id: str) -> None:
-        """Tell who keeps the lineage; called when the id is chosen and again when its first entry is durable."""
-        if self.on_session is not None and flight.owner:
-            self.on_session(session_id)
-
     # ---- from outside
 
     def interrupt(self, message: str | None = None) -> None:
@@ -474,8 +378,8 @@ class Runtime:
         """
         if finished is None:
             finished = bool(self.results) and self.results[-1].ok
-        if self.budget is not None and finished:
-            self.budget.settle()
+        if finished:
+            self.accounts.finish()
         self.store.close()
         self._lease.release()
 
