@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from flower.books import files
 from flower.locale import _
 from flower.model import BooksError
+from flower.values import NamedTuple
+
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from typing import Any
 
 JOURNAL = "adopt.json"
 DATABASE = "sessions.db"
@@ -23,8 +26,7 @@ _LINEAGE = "lineage.json"
 _PROJECT = "project.json"
 
 
-@dataclass(frozen=True)
-class Adoption:
+class Adoption(NamedTuple):
     """What is to become of the books.
 
     Attributes:
@@ -45,7 +47,7 @@ class Adoption:
     taken_from: str = ""
     displaced: str = ""
     project: str = ""
-    version: int = field(default=1)
+    version: int = 1
 
 
 def adopt(run_dir: str | os.PathLike[str], adoption: Adoption) -> None:
@@ -58,7 +60,7 @@ def adopt(run_dir: str | os.PathLike[str], adoption: Adoption) -> None:
     books = Path(run_dir)
     with files.locked(books / "lineage.lock"):
         complete_adoption(books)
-        files.write_atomic(books / JOURNAL, files.dump_json(asdict(adoption)))
+        files.write_atomic(books / JOURNAL, files.dump_json(adoption._asdict()))
         try:
             _move_sessions(books, adoption)
         except BooksError:

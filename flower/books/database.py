@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -39,6 +38,8 @@ class Patience:
     """
 
     def __init__(self, path: Path, notice: Notice | None) -> None:
+        import threading  # Here: those who only look never wait.
+
         self._path, self._notice = path, notice
         self._began, self._tell_at = 0.0, 0.0
         self.closing = threading.Event()

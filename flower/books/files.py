@@ -15,9 +15,12 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from flower.locale import _
+
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from typing import Any
 
 Notice = Callable[[str], None]
 """Takes one plain line meant for the person."""

@@ -12,13 +12,16 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 from flower.books import files
 from flower.books.adoption import complete_adoption
 from flower.books.archive import archive_files, complete_archive
 from flower.books.files import Notice
 from flower.locale import _
+
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from typing import Any
 
 NAME = "lineage.json"
 LOCK_S = 30.0

@@ -13,12 +13,12 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from flower.books import files
 from flower.locale import _
 from flower.model import BooksError
+from flower.values import NamedTuple
 
 _PROCESS_STARTED = time.time()
 _GRACE_S = 0.2
@@ -28,8 +28,7 @@ _held: dict[tuple[int, int], str] = {}
 """Lock files this process holds, by device and inode."""
 
 
-@dataclass(frozen=True)
-class Holder:
+class Holder(NamedTuple):
     """Who holds a lock, as it said itself; empty fields if it could not be read.
 
     Attributes:
@@ -113,7 +112,7 @@ def _is_same(fd: int, path: Path) -> bool:
 
 def _write_holder(fd: int, run: str) -> None:
     holder = Holder(os.uname().nodename, os.getpid(), _PROCESS_STARTED, run, time.time())
-    data = json.dumps(asdict(holder)).encode("ascii") + b"\n"
+    data = json.dumps(holder._asdict()).encode("ascii") + b"\n"
     os.ftruncate(fd, 0)
     os.lseek(fd, 0, os.SEEK_SET)
     while data:
@@ -123,7 +122,7 @@ def _write_holder(fd: int, run: str) -> None:
 def _read_holder(fd: int) -> Holder:
     try:
         found = json.loads(os.pread(fd, 4096, 0))
-        return Holder(**{name: type(default)(found[name]) for name, default in asdict(Holder()).items()})
+        return Holder(**{name: type(default)(found[name]) for name, default in Holder()._asdict().items()})
     except (OSError, ValueError, TypeError, KeyError):
         return Holder()  # Being written, or not ours: that it is held is known all the same.
 

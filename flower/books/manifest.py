@@ -5,16 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from flower.books import files
 from flower.books.files import Notice
 from flower.locale import _
 
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from typing import Any
+
+    Row = dict[str, Any]
+else:
+    Row = dict
+
 NAME = "manifest.json"
 LOCK_S = 30.0
 """Seconds to wait for another run that holds the lock, a stopped one perhaps, before going on without."""
-Row = dict[str, Any]
 
 
 class Manifest:

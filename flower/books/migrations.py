@@ -7,7 +7,10 @@ edited.
 
 from __future__ import annotations
 
-from typing import Any
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _SESSIONS = """
 CREATE TABLE IF NOT EXISTS entries (

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-Entry = dict[str, Any]
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from typing import Any
+
+    Entry = dict[str, Any]
+else:
+    Entry = dict
+
 
 _CHUNK_BYTES = 1 << 20
 

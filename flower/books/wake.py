@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 from flower.books import files
 from flower.books.adoption import pending_adoption
 from flower.books.archive import pending_moves
 from flower.books.lineage import NAME, find_put_aside, parse
-from flower.documents.brief import Brief
-from flower.documents.goal import Goal
+from flower.documents.brief_sections import SECTIONS, sections_of
+from flower.documents.goal_parts import parts_of
+
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from typing import Any
 
 BRIEF = "需求.md"
 GOAL = "目标.md"
@@ -51,10 +54,10 @@ def wake_state(
     goal, goal_text = _document(notes / GOAL, leaving)
     lineage = _lineage(books, files.canonical(workspace), leaving)
     return {
-        "waking": brief is not None and Brief.parse(brief_text).complete,
+        "waking": brief is not None and len(sections_of(brief_text)) == len(SECTIONS),
         "brief": brief,
         "goal": goal,
-        "checks": len(Goal.parse(goal_text).checks) if goal is not None else 0,
+        "checks": len(parts_of(goal_text).checks) if goal is not None else 0,
         "woke": lineage.get("woke", 0),
         "steps": dict(lineage.get("steps", {})),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +52,7 @@ def command(ctx: click.Context, /, directory: str, **_said: Any) -> None:
         raise UsageError(_("demo takes its directory as an argument: flower demo DIR"))
     place = Path(directory).absolute()
     run_dir = settings.run_dir if settings.run_dir_given else place / "runs"
-    settings = replace(settings, workspace=place.resolve(), workspace_given=True, run_dir=run_dir)
+    settings = settings._replace(workspace=place.resolve(), workspace_given=True, run_dir=run_dir)
     settings.make_workspace()
     run_demo(settings, directory)
 

@@ -19,7 +19,8 @@ from flower.cli.interrupts import Interrupts, left
 from flower.cli.keyboard import Keyboard, Typed
 from flower.cli.notifying import Notifier
 from flower.cli.options import Settings
-from flower.cli.screen import Screen, silence
+from flower.cli.pipes import silence
+from flower.cli.screen import Screen
 from flower.locale import _
 from flower.model import Event, FlowerError, GoalNotReached, HumanInterrupt, StepFailed
 

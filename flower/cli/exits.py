@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flower.locale import _
 from flower.model import FlowerError
+from flower.values import NamedTuple
 
 OK = 0
 FAILED = 1
@@ -13,8 +12,7 @@ USAGE = 2
 INTERRUPTED = 130
 
 
-@dataclass(frozen=True)
-class Ending:
+class Ending(NamedTuple):
     """How the process ends: its status, the word for it in ``--json``, and what the person reads."""
 
     exit_code: int

@@ -8,6 +8,7 @@ import click
 
 from flower.cli.arguments import COMMANDS
 from flower.cli.options import agent_flags, global_options
+from flower.cli.quick import FORMS
 from flower.locale import _
 
 MODULES = {"import": "import_"}
@@ -23,8 +24,10 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = MODULES.get(cmd_name, cmd_name)
-        command = import_module(f"flower.cli.{module}").command
+        if cmd_name in FORMS:
+            command = getattr(import_module("flower.cli.looking"), cmd_name)
+        else:
+            command = import_module(f"flower.cli.{MODULES.get(cmd_name, cmd_name)}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -6,10 +6,14 @@ import json
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any, TextIO
 
-from flower.cli.screen import silence
-from flower.model import Event
+from flower.cli.pipes import silence
+
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from typing import Any, TextIO
+
+    from flower.model import Event
 
 SCHEMA_VERSION = 1
 """Rises when a field changes its meaning or goes away; new fields do not raise it."""

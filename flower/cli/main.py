@@ -12,6 +12,10 @@ from collections.abc import Sequence
 from flower import __version__, locale
 from flower.cli.arguments import asks_for_more, asks_for_version, value_of, with_command
 
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from flower.cli.jsonl import JsonLines
+
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its status."""
@@ -38,15 +42,35 @@ def run(words: Sequence[str]) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     locale.use(value_of("--lang", words))
 
+    wants_json = "--json" in (words[: words.index("--")] if "--" in words else words)
+    sink = _sink() if wants_json else None
+    from flower.cli.exits import OK
+    from flower.cli.quick import quick
+
+    if answer := quick(words):
+        verbose = "-v" in words or "--verbose" in words
+        try:
+            answer(sink)
+            return OK
+        except (Exception, KeyboardInterrupt) as error:
+            return _failed(error, sink, verbose)
+    return _through_click(words, sink)
+
+
+def _sink() -> JsonLines:
+    from flower.cli.jsonl import JsonLines
+
+    return JsonLines()
+
+
+def _through_click(words: Sequence[str], sink: JsonLines | None) -> int:
     import click
 
-    from flower.cli.exits import OK, USAGE, Ending, ending_of
+    from flower.cli.exits import OK, USAGE
     from flower.cli.group import flower
-    from flower.cli.jsonl import JsonLines
     from flower.cli.options import Invocation
 
-    wants_json = "--json" in (words[: words.index("--")] if "--" in words else words)
-    invocation = Invocation(JsonLines() if wants_json else None)
+    invocation = Invocation(sink)
     try:
         code = flower.main(with_command(words), prog_name="flower", standalone_mode=False, obj=invocation)
         return code if isinstance(code, int) else OK
@@ -54,12 +78,21 @@ def run(words: Sequence[str]) -> int:
         return done.exit_code
     except click.ClickException as problem:
         problem.show()
-        ending = Ending(USAGE, "usage-error", problem.format_message())
+        if sink is not None and not sink.ended:
+            sink.end("usage-error", USAGE)
+        return USAGE
     except (Exception, KeyboardInterrupt) as error:
-        ending = ending_of(error.__cause__ if isinstance(error, click.Abort) and error.__cause__ else error)
-        _explain(error, ending.message, invocation.verbose)
-    if invocation.sink is not None and not invocation.sink.ended:
-        invocation.sink.end(ending.status, ending.exit_code)
+        cause = error.__cause__ if isinstance(error, click.Abort) else None
+        return _failed(cause or error, sink, invocation.verbose)
+
+
+def _failed(error: BaseException, sink: JsonLines | None, verbose: bool) -> int:
+    from flower.cli.exits import ending_of
+
+    ending = ending_of(error)
+    _explain(error, ending.message, verbose)
+    if sink is not None and not sink.ended:
+        sink.end(ending.status, ending.exit_code)
     return ending.exit_code
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -12,69 +11,22 @@ import click
 from flower import __version__, locale
 from flower.cli.deadline import Moment
 from flower.cli.jsonl import JsonLines
-from flower.cli.keyboard import Typed, open_keyboard
-from flower.cli.terminal import is_interactive
+from flower.cli.settings import Settings, settings_from
 from flower.locale import _
 from flower.model import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
+__all__ = [
+    "Invocation",
+    "Settings",
+    "agent_flags",
+    "global_options",
+    "refuse_flags",
+    "run_options",
+    "settings_of",
+]
+
 NAMES = ("workspace", "run_dir", "verbose", "json", "lang", "workbench", "trim")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the global options say.
-
-    Attributes:
-        workspace: resolved; named on purpose if ``workspace_given``.
-        run_dir: relative to the current directory, not to the workspace.
-        verbose: show thoughts, results and tracebacks.
-        json: the sink of ``--json``, None without it.
-        workbench, trim: ``-W`` and ``-T``.
-        interactive: somebody can be asked.
-    """
-
-    workspace: Path
-    workspace_given: bool
-    run_dir: Path
-    run_dir_given: bool
-    verbose: bool
-    json: JsonLines | None
-    workbench: bool
-    trim: bool
-    interactive: bool
-
-    def check_workspace(self) -> None:
-        """Refuses ``/`` and the home directory unless ``-w`` says so on purpose.
-
-        Raises:
-            UsageError: the current directory is one of them.
-        """
-        if self.workspace_given:
-            return
-        if self.workspace in (Path("/"), Path.home().resolve()):
-            raise UsageError(
-                _("an agent would work in {path} itself.").format(path=self.workspace),
-                hint=_("Change into a project's directory, or say -w {path} if you mean it.").format(
-                    path=self.workspace
-                ),
-            )
-
-    def open_keyboard(self) -> Typed | None:
-        """What reads the person's lines; None where nobody can be asked."""
-        return open_keyboard(interactive=self.interactive, plain=self.json is not None)
-
-    def make_workspace(self) -> None:
-        """Make the workspace if it is missing.
-
-        Raises:
-            UsageError: it cannot be made, or is no directory.
-        """
-        self.check_workspace()
-        try:
-            self.workspace.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"-w {self.workspace}: {error.strerror}") from error
 
 
 @dataclass
@@ -149,22 +101,7 @@ def settings_of(ctx: click.Context) -> Settings:
         said.update({name: v for name in NAMES if (v := context.params.get(name)) is not None})
     invocation: Invocation = ctx.find_root().obj
     invocation.verbose = bool(said.get("verbose"))
-    if language := said.get("lang"):
-        locale.use(language)
-    for name in ("workspace", "run_dir"):
-        if said.get(name) == "":
-            raise UsageError(_("--{option} needs a directory").format(option=name.replace("_", "-")))
-    return Settings(
-        workspace=Path(said.get("workspace") or ".").expanduser().resolve(),
-        workspace_given="workspace" in said,
-        run_dir=Path(said.get("run_dir") or "runs").expanduser().absolute(),
-        run_dir_given="run_dir" in said,
-        verbose=invocation.verbose,
-        json=invocation.sink,
-        workbench=bool(said.get("workbench")),
-        trim=bool(said.get("trim")),
-        interactive=is_interactive(),
-    )
+    return settings_from(said, invocation.sink)
 
 
 def refuse_flags(settings: Settings, command: str) -> None:

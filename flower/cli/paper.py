@@ -6,9 +6,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 
-import click
-
-from flower.cli.screen import silence
+from flower.cli.pipes import silence
 from flower.cli.terminal import printable, width
 
 RIGHT = ">"
@@ -30,6 +28,8 @@ def write(lines: Iterable[str]) -> bool:
 def page(lines: Iterable[str]) -> None:
     """Through the person's pager on a terminal, else like ``write``; lines are made as they are read."""
     if sys.stdout.isatty() and sys.stdin.isatty():
+        import click  # Only its pager; those who print need not load it.
+
         click.echo_via_pager(printable(line) + "\n" for line in lines)
     else:
         write(lines)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
-from typing import TextIO
 
+from flower.cli.pipes import silence
 from flower.cli.terminal import columns, printable, shorten, wants_colour, width
+
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from typing import TextIO
 
 PROMPT = "> "
 STYLES = {"head": "1", "faint": "2", "bad": "31", "good": "32", "ask": "1;36", "wait": "33"}
@@ -103,14 +106,3 @@ class Screen:
             # Nobody reads any more (a closed pipe, a terminal that hung up): what is running goes on unwatched.
             self._gone = True
             silence(self._stream)
-
-
-def silence(stream: TextIO) -> None:
-    """Point a stream at nothing, so that the interpreter's last flush cannot fail on the closed pipe."""
-    try:
-        target = stream.fileno()
-        sink = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(sink, target)
-        os.close(sink)
-    except (OSError, ValueError):
-        pass  # no descriptor behind it: then there is no flush to fail either

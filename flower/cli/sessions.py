@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
-
-import click
 
 from flower.cli import paper
-from flower.cli.options import agent_flags, global_options, refuse_flags, settings_of
 from flower.cli.phrases import tokens
 from flower.cli.status import problem_lines
 from flower.cli.terminal import printable, shorten
 from flower.locale import _
 
+TYPE_CHECKING = False  # see flower.values
 if TYPE_CHECKING:
+    from flower.cli.settings import Settings
     from flower.inspect.sessions import Session
 
 TITLE_COLUMNS = 48
 
 
-@click.command("sessions", help=_("Every conversation in the books, the one changed last first."))
-@global_options
-@agent_flags(hidden=True)
-@click.pass_context
-def command(ctx: click.Context, /, **_said: Any) -> None:
+def run(settings: Settings) -> None:
+    """Answer ``flower sessions``."""
     from flower.config.dotenv import load_dotenv
     from flower.config.secrets import Masker
     from flower.inspect.books import Books
     from flower.inspect.sessions import sessions_of_books
 
-    settings = settings_of(ctx)
-    refuse_flags(settings, "sessions")
     load_dotenv()
     books = Books.read(settings.run_dir, settings.workspace)
     found: list[Session] = []
@@ -41,7 +33,7 @@ def command(ctx: click.Context, /, **_said: Any) -> None:
             for session in sessions_of_books(database, books, Masker()):
                 found.append(session)
                 if settings.json is not None:
-                    settings.json.write({"type": "session", **asdict(session)})
+                    settings.json.write({"type": "session", **session._asdict()})
     for line in problem_lines(books.problems):
         print(printable(line), file=sys.stderr)
     if settings.json is not None:

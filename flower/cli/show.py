@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
-
-import click
 
 from flower.cli import paper
-from flower.cli.options import agent_flags, global_options, refuse_flags, settings_of
 from flower.cli.terminal import columns, shorten, wrap
 from flower.locale import _
 
+TYPE_CHECKING = False  # see flower.values
 if TYPE_CHECKING:
+    from typing import Any
+
+    from flower.cli.settings import Settings
     from flower.config.secrets import Masker
     from flower.inspect.items import Item
 
@@ -28,22 +28,14 @@ LONG_LINE = 4000
 INDENT = "    "
 
 
-@click.command("show", help=_("Read a session: an id, its beginning, or the name of a step."))
-@click.argument("session", metavar="ID")
-@click.option("--full", is_flag=True, help=_("results and thoughts whole"))
-@click.option("--raw", is_flag=True, help=_("do not mask tokens"))
-@global_options
-@agent_flags(hidden=True)
-@click.pass_context
-def command(ctx: click.Context, /, session: str, full: bool, raw: bool, **_said: Any) -> None:
+def run(settings: Settings, *, session: str, full: bool = False, raw: bool = False) -> None:
+    """Answer ``flower show``: ``session`` is an id, its beginning or the name of a step."""
     from flower.config.dotenv import load_dotenv
     from flower.config.secrets import Masker
     from flower.inspect.books import Books, find_session
     from flower.inspect.fed import fed_marks
     from flower.inspect.items import Conversation
 
-    settings = settings_of(ctx)
-    refuse_flags(settings, "show")
     load_dotenv()
     masker = None if raw else Masker()
     books = Books.read(settings.run_dir, settings.workspace)
@@ -66,7 +58,7 @@ def _lines(title: str, items: Any, full: bool, masker: Masker | None) -> Iterato
     yield title
     for item in items:
         if masker is not None:
-            item.text, item.input = masker(item.text), masker.value(item.input)
+            item = item._replace(text=masker(item.text), input=masker.value(item.input))
         yield from _item_lines(item, full)
 
 

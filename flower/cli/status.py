@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
-import click
 
 from flower.cli import paper
-from flower.cli.options import agent_flags, global_options, refuse_flags, settings_of
 from flower.cli.phrases import dollars, tokens
 from flower.cli.terminal import shown_path
 from flower.locale import _, ngettext
 
+TYPE_CHECKING = False  # see flower.values
 if TYPE_CHECKING:
+    from flower.cli.settings import Settings
     from flower.inspect.books import Problem
     from flower.inspect.status import Status
 
 
-@click.command("status", help=_("What this directory remembers: steps, sessions, cost, live runs."))
-@global_options
-@agent_flags(hidden=True)
-@click.pass_context
-def command(ctx: click.Context, /, **_said: Any) -> None:
+def run(settings: Settings) -> None:
+    """Answer ``flower status``."""
     from flower.inspect.status import status_of
 
-    settings = settings_of(ctx)
-    refuse_flags(settings, "status")
     status = status_of(settings.workspace, settings.run_dir)
     if settings.json is not None:
         settings.json.write({"type": "status", **status.as_json()})
@@ -44,8 +37,8 @@ def _lines(status: Status) -> Iterator[str]:
         yield from _memory(status)
     for holder in status.live:
         text = _("live       run {run} (pid {pid} on {host}, since {when})")
-        when = paper.moment(holder["since"] or holder["started"])
-        yield text.format(run=holder["run"] or "?", pid=holder["pid"] or "?", host=holder["host"], when=when)
+        when = paper.moment(holder.since or holder.started)
+        yield text.format(run=holder.run or "?", pid=holder.pid or "?", host=holder.host, when=when)
     yield from problem_lines(status.problems)
 
 

@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Any
-
-import click
 
 from flower.cli import paper
-from flower.cli.options import agent_flags, global_options, refuse_flags, settings_of
 from flower.cli.phrases import dollars, seconds, tokens
 from flower.cli.status import problem_lines
 from flower.cli.terminal import columns, printable, shorten
 from flower.locale import _, ngettext
 
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from typing import Any
+
+    from flower.cli.settings import Settings
+
 ERROR_COLUMNS = 60
 
 
-@click.command("steps", help=_("Every step of every run: cost, time, context, how it ended."))
-@click.option("--run", "only", metavar="ID", help=_("only this run; `last` is the last one"))
-@global_options
-@agent_flags(hidden=True)
-@click.pass_context
-def command(ctx: click.Context, /, only: str | None, **_said: Any) -> None:
+def run(settings: Settings, *, only: str | None = None) -> None:
+    """Answer ``flower steps``; ``only`` is the id of a run, or ``last``."""
     from flower.inspect.books import Books
     from flower.inspect.status import cost_of
 
-    settings = settings_of(ctx)
-    refuse_flags(settings, "steps")
     books = Books.read(settings.run_dir, settings.workspace)
     rows = books.rows
     if only:

@@ -34,7 +34,7 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 
 from flower.cli.keyboard import in_background
-from flower.cli.screen import silence
+from flower.cli.pipes import silence
 from flower.cli.terminal import printable, terminal_size
 from flower.cli.typed_history import TypedHistory
 

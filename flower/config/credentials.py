@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from flower.config.dotenv import BORROWED, load_dotenv, search, shown, user_file
 from flower.locale import _
+from flower.values import NamedTuple
 
 __all__ = ["KNOWN", "Setting", "check_credentials", "cloud", "credential", "describe", "load_dotenv", "mask"]
 
@@ -34,8 +34,7 @@ _TRUE = ("1", "true", "yes", "on")
 _PASSWORD_IN_URL = re.compile(r"(?<=://)[^/@\s]*:[^/@\s]*@")
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """A key that is set: its value fit to be shown, and its source (``environment`` or ``file:line``)."""
 
     key: str

@@ -9,12 +9,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
 
-from flower.config.grammar import decode, parse
 from flower.locale import _
+from flower.values import NamedTuple
+
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    State = Literal["read", "missing", "unreadable", "invalid"]
 
 BORROWED = (
     "ANTHROPIC_API_KEY",
@@ -29,11 +33,8 @@ BORROWED = (
 )
 """The only keys that are taken from Claude Code's own settings; nothing else of them is."""
 
-State = Literal["read", "missing", "unreadable", "invalid"]
 
-
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """Where a key's value came from; ``line`` is 0 where lines mean nothing (JSON)."""
 
     file: Path
@@ -44,7 +45,6 @@ class Source:
         return f"{shown(self.file)}:{self.line}" if self.line else shown(self.file)
 
 
-@dataclass(slots=True)
 class Search:
     """What the searches of this process did.
 
@@ -55,9 +55,10 @@ class Search:
             file.
     """
 
-    looked: list[tuple[Path, State]] = field(default_factory=list)
-    sources: dict[str, Source] = field(default_factory=dict)
-    notices: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.looked: list[tuple[Path, State]] = []
+        self.sources: dict[str, Source] = {}
+        self.notices: list[str] = []
 
     def source(self, key: str) -> Source | None:
         """Where flower took the key's present value from; None if it was in the environment or is not set."""
@@ -146,6 +147,8 @@ def load_dotenv(path: str | os.PathLike[str] | None = None) -> list[str]:
 def _take_env(file: Path) -> State:
     data = _read(file)
     if isinstance(data, bytes):
+        from flower.config.grammar import decode, parse
+
         parsed = parse(decode(data), shown(file))
         search.notices += parsed.warnings
         for key, value in parsed.values.items():

@@ -7,19 +7,18 @@ from __future__ import annotations
 import codecs
 import io
 import re
-from dataclasses import dataclass, field
-
-from dotenv.parser import parse_stream
 
 from flower.locale import _
+from flower.values import NamedTuple
 
 _QUOTES = "'\""
 _SINGLE_QUOTED = re.compile(r"[^=]*=\s*'((?:\\.|[^'\\])*)'")
 _COMMENT_ONLY = re.compile(r"[^=]*=\s+#")
+_PLAIN = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=([A-Za-z0-9_./:@%+,-]*)")
+"""A line that every grammar reads the same way: most of them, and then the parser need not be loaded."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(NamedTuple):
     """One ``key = value``; ``guess`` says what was wrong with the line when its meaning had to be guessed."""
 
     key: str
@@ -27,13 +26,13 @@ class Assignment:
     guess: str = ""
 
 
-@dataclass(slots=True)
 class Parsed:
     """The first value of each key, the line (from 1) it stands in, and one warning for each guessed line."""
 
-    values: dict[str, str] = field(default_factory=dict)
-    lines: dict[str, int] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.values: dict[str, str] = {}
+        self.lines: dict[str, int] = {}
+        self.warnings: list[str] = []
 
 
 def decode(data: bytes) -> str:
@@ -50,6 +49,10 @@ def parse_line(line: str) -> Assignment | None:
     line = line.strip()
     if not line or line.startswith("#") or "=" not in line:
         return None
+    if plain := _PLAIN.fullmatch(line):
+        return Assignment(plain[1], plain[2])
+    from dotenv.parser import parse_stream
+
     binding = next(iter(parse_stream(io.StringIO(line))))
     if binding.error or binding.key is None or binding.value is None:
         return _by_hand(line)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from flower.config.credentials import CREDENTIALS, mask
+
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from typing import Any
 
 SHORTEST = 8
 """Characters from which a value is taken for a secret: a shorter one would be found inside ordinary words."""

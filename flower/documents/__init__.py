@@ -6,8 +6,8 @@ Names are loaded at their first use: a command that only looks needs the brief a
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # see flower.values
 if TYPE_CHECKING:
     from flower.documents.brief import Brief, amendments, append_amendment, brief_digest, language
     from flower.documents.goal import Check, Goal

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from flower.documents.brief import amendments
 from flower.documents.brief import brief_digest as digest_of
-from flower.documents.sections import HeadingTable, lines_of, render, sections
+from flower.documents.goal_parts import TABLE, parts_of
+from flower.documents.sections import lines_of, render
 from flower.patterns import late
 
 HEADINGS = {
@@ -20,24 +21,6 @@ HEADINGS = {
     "zh": {"statement": "目标", "checks": "判定清单", "mark": "此环境无法验证"},
     "ko": {"statement": "목표", "checks": "판정 목록", "mark": "이 환경에서 검증 불가"},
 }
-
-TABLE = HeadingTable(
-    {
-        "statement": (
-            "goal", "the goal", "goals", "objective", "goal statement", "statement",
-            "目标", "总目标", "目标陈述", "一句话目标", "目標",
-            "목표", "목표 진술", "목표 문장",
-        ),
-        "checks": (
-            "checks", "check", "checklist", "check list", "list of checks", "acceptance checks", "criteria",
-            "acceptance criteria", "acceptance", "verification",
-            "判定清单", "判定标准", "判定项", "清单", "检查清单", "检查项", "核对清单", "验收清单",
-            "验收标准", "验收", "判据", "判定清單",
-            "판정 목록", "판정 기준", "판정 항목", "점검 목록", "확인 목록", "체크리스트", "검사 항목",
-            "확인 항목", "인수 기준",
-        ),
-    }
-)  # fmt: skip
 
 _MARKS = "|".join(
     (
@@ -52,10 +35,6 @@ _MARKS = "|".join(
 _SQUARE = rf"[\[［【]\s*(?:{_MARKS})\s*(?:[:：]\s*(?P<why>(?:[^\[\]［］【】]|\[[^\[\]]*\])*?))?\s*[\]］】]"
 _ROUND = rf"[(（]\s*(?:{_MARKS})\s*(?:[:：]\s*(?P<why2>[^()（）]*?))?\s*[)）]"
 _MARK = late(rf"(?:{_SQUARE}|{_ROUND})", re.IGNORECASE)
-_NUMBERED = late(r" {0,3}(?:\*\*)?[(（]?\d{1,3}[.)）、．:：](?:\*\*)?(?:[ \t]+|(?=[^\s\d]))(?P<text>.*)$")
-_BULLET = late(r" {0,1}[-*+•][ \t]+(?P<text>.*)$")
-_BOX = late(r"\[[ xX]\][ \t]+")
-_DIGEST = late(r"^(?:<!--)?[ \t>*]*brief[ \t]*[:：][ \t]*sha256[:：\- \t]*([0-9a-f]{64})\b.*$", re.I | re.M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +83,8 @@ class Goal:
     @classmethod
     def parse(cls, text: str) -> Goal:
         """The goal in a text; parts that are missing stay empty. The last digest line counts."""
-        digests = _DIGEST.findall("\n".join(lines_of(text)))
-        found = sections(_DIGEST.sub("", "\n".join(lines_of(text))), TABLE)
-        checks = [Check.parse(item) for item in _items(found.get("checks", ""))]
-        return cls(found.get("statement", ""), checks, digests[-1].lower() if digests else "")
+        parts = parts_of(text)
+        return cls(parts.statement, [Check.parse(item) for item in parts.checks], parts.brief_digest)
 
     @property
     def complete(self) -> bool:
@@ -140,18 +117,3 @@ class Goal:
 
 def _indented(text: str) -> str:
     return "\n    ".join(line.strip() for line in lines_of(text) if line.strip())
-
-
-def _items(body: str) -> list[str]:
-    """The items of a list. In a numbered list bullets are details of their item, in a bullet list items
-    themselves.
-    """
-    lines = [line for line in lines_of(body) if line.strip()]
-    pattern = _NUMBERED if any(_NUMBERED.match(line) for line in lines) else _BULLET
-    items: list[list[str]] = []
-    for line in lines:
-        if found := pattern.match(line):
-            items.append([_BOX.sub("", found["text"], count=1).strip()])
-        elif items and not line.lstrip().startswith("<!--"):
-            items[-1].append(line.strip())
-    return [item for lines in items if (item := "\n".join(lines).strip())]

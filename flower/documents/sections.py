@@ -12,10 +12,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from flower.patterns import late
+from flower.values import NamedTuple
 
 Aliases = Mapping[str, Sequence[str]]
 """Section key → the names its heading may have."""
@@ -32,8 +31,7 @@ _COLON = late(r"[:：]")
 _TRAILING = " \t:：.。!！,，;；、*_"
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """One recognised section: key of the table, heading level, the heading's line, the text in it and below
     it.
     """
@@ -50,8 +48,7 @@ class Section:
         return f"{self.rest}\n{self.below}".strip()
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """A heading line. ``key`` is empty for a ``#`` heading that the table does not know."""
 
     key: str

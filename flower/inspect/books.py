@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from flower.books import files, lineage, manifest
 from flower.books.adoption import pending_adoption
 from flower.books.wake import pending_moves_quietly
-from flower.inspect.database import Database
 from flower.locale import _
 from flower.model import BooksError, UsageError
+from flower.values import NamedTuple
+
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from typing import Any
+
+    from flower.inspect.database import Database
 
 DATABASE = "sessions.db"
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """Something that needs attention.
 
     Attributes:
@@ -33,7 +36,6 @@ class Problem:
     todo: str = ""
 
 
-@dataclass
 class Books:
     """What the plain files of a run directory say to one workspace.
 
@@ -45,18 +47,19 @@ class Books:
         problems: damaged files.
     """
 
-    run_dir: Path
-    workspace: str
-    steps: dict[str, str] = field(default_factory=dict)
-    woke: int = 0
-    other: str = ""
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    def __init__(self, run_dir: Path, workspace: Path) -> None:
+        self.run_dir = run_dir
+        self.workspace = files.canonical(workspace)
+        self.steps: dict[str, str] = {}
+        self.woke = 0
+        self.other = ""
+        self.rows: list[dict[str, Any]] = []
+        self.problems: list[Problem] = []
 
     @classmethod
     def read(cls, run_dir: Path, workspace: Path) -> Books:
         """Read lineage and manifest. Writes nothing; the database is not opened."""
-        books = cls(run_dir, files.canonical(workspace))
+        books = cls(run_dir, workspace)
         books._read_lineage()
         found = books._parsed(run_dir / manifest.NAME, manifest.parse)
         books.rows = [row for row in found or [] if isinstance(row, dict)]
@@ -98,7 +101,7 @@ class Books:
             yield None
             return
         try:
-            opened = Database(path)
+            opened = self.open_database()
         except BooksError as error:
             self.problems.append(Problem(str(path), error.message, error.hint))
             yield None
@@ -116,6 +119,9 @@ class Books:
         Raises:
             BooksError: it cannot be looked into.
         """
+        # Imported here: where there is no database SQLite is not needed, and it takes its time to load.
+        from flower.inspect.database import Database
+
         return Database(self.run_dir / DATABASE)
 
     def steps_of(self, session_id: str) -> list[str]:

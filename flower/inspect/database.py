@@ -7,12 +7,15 @@ meanwhile.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from flower.books.database import discard, open_to_look, plain_errors
 from flower.books.payload import Entry, context_of, decode
+from flower.values import NamedTuple
+
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from typing import Any
 
 PAGE_BYTES = 4 << 20
 """About how much of a transcript is in memory at once."""
@@ -21,8 +24,7 @@ _PAGE_ROWS = 200
 _TAIL = 60
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One stored entry.
 
     Attributes:
@@ -34,8 +36,7 @@ class Row:
     entry: Entry | None
 
 
-@dataclass(frozen=True)
-class Transcript:
+class Transcript(NamedTuple):
     """A main transcript in the database; ``modified`` in ms since the epoch."""
 
     project_key: str

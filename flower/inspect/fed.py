@@ -6,21 +6,22 @@ short. This makes that copy once more, of what was there at the last resume, and
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime, timezone
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
 
 from flower.books.lineage import plain_step
 from flower.inspect.books import Books, sessions_of
 from flower.inspect.database import Database
-from flower.transcript.record import Record
-from flower.transcript.rewrite import Rules, rewrite
-from flower.transcript.trim import TrimPolicy
+
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from typing import Any
+
+    from flower.transcript.record import Record
+
+    Marks = Callable[[str, str], str | None]
 
 LIMIT_BYTES = 128 << 20
 """A transcript above this is shown without marks: they need all of it in memory at once."""
-
-Marks = Callable[[str, str], "str | None"]
 
 UNTRIMMED = ("ad-hoc",)
 """Steps of `flower once`, which leaves large results where they are unless asked."""
@@ -39,8 +40,13 @@ def fed_marks(database: Database, books: Books, project_key: str, session_id: st
     """
     key = f"{project_key}/{session_id}"
     last = _last_start(books, session_id)
-    if last is None or database.size(key) > LIMIT_BYTES:
+    if last is None or not _began_before(database.head(key), last[0]) or database.size(key) > LIMIT_BYTES:
         return no_marks
+    # Imported here: few sessions that are looked at were resumed, and the rewriting takes its time to load.
+    from flower.transcript.record import Record
+    from flower.transcript.rewrite import Rules, rewrite
+    from flower.transcript.trim import TrimPolicy
+
     started, step = last
     records = [record for raw in database.raw_rows(key) if (record := Record.of_row(raw))]
     earlier = [record for record in records if _before(record, started)]
@@ -70,16 +76,25 @@ def _last_start(books: Books, session_id: str) -> tuple[float, str] | None:
     return None
 
 
+def _began_before(head: Iterable[Mapping[str, Any]], moment: float) -> bool:
+    return any(when is not None and when < moment for when in map(_time, head))
+
+
 def _before(record: Record, moment: float) -> bool:
     # Only here is a row parsed whole: the look that the rewriting takes leaves the time out.
-    text = record.entry().get("timestamp")
-    if not isinstance(text, str):
-        return True
+    when = _time(record.entry())
+    return when is None or when < moment  # The CLI's own notes have no time, and nothing is compared of them.
+
+
+def _time(entry: Mapping[str, Any]) -> float | None:
+    """When an entry was made, epoch seconds; None if it does not say."""
+    from datetime import datetime, timezone
+
     try:
-        when = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        when = datetime.fromisoformat(str(entry.get("timestamp")).replace("Z", "+00:00"))
     except ValueError:
-        return True  # Not a time: only the CLI's own notes are like that, and nothing is compared of them.
-    return (when if when.tzinfo else when.replace(tzinfo=timezone.utc)).timestamp() < moment
+        return None
+    return (when if when.tzinfo else when.replace(tzinfo=timezone.utc)).timestamp()
 
 
 def _blocks(record: Record) -> dict[str, Any]:

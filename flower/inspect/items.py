@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
 
 from flower.inspect.database import Database, Row
 from flower.inspect.spilled import find_spilled
+from flower.inspect.words import words_of
 from flower.locale import _
-from flower.transcript.pairs import INTERRUPT_MARKS
+from flower.transcript.marks import INTERRUPT_MARKS
+from flower.values import NamedTuple
 
-Kind = Literal["prompt", "text", "thought", "call", "result", "summary", "note", "error", "agent", "damaged"]
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    Kind = Literal[
+        "prompt", "text", "thought", "call", "result", "summary", "note", "error", "agent", "damaged"
+    ]
 
 
-@dataclass
-class Item:
+class Item(NamedTuple):
     """One thing that was said or done.
 
     Attributes:
@@ -52,16 +57,15 @@ class Item:
     def as_json(self) -> dict[str, Any]:
         """Every field that says something."""
         always = ("kind", "text", "depth", "seq")
-        return {name: v for name, v in asdict(self).items() if name in always or v not in ("", None)}
+        return {name: v for name, v in self._asdict().items() if name in always or v not in ("", None)}
 
 
-@dataclass
-class _Reading:
+class _Reading(NamedTuple):
     """One transcript while it is read; ``tools`` are the calls that have no result so far, by id."""
 
     depth: int
     agent: str
-    tools: dict[str, str] = field(default_factory=dict)
+    tools: dict[str, str]
 
 
 class Conversation:
@@ -106,7 +110,7 @@ class Conversation:
         return next((entry for entry in head if entry.get("type") == "agent_metadata"), {})
 
     def _read(self, key: str, depth: int, agent: str) -> Iterator[Item]:
-        reading = _Reading(depth, agent)
+        reading = _Reading(depth, agent, {})
         for row in self._db.rows(key):
             if row.entry is None:
                 text = _("row {n} cannot be read").format(n=row.seq)
@@ -147,10 +151,14 @@ class Conversation:
             item = self._of_block(entry, message, block, reading) if isinstance(block, dict) else None
             if item is None:
                 continue
-            item.depth, item.seq, item.agent = reading.depth, row.seq, reading.agent
-            item.uuid, item.time = uuid, time
-            item.fed = self._fed(uuid, item.call_id)
-            yield item
+            yield item._replace(
+                depth=reading.depth,
+                seq=row.seq,
+                agent=reading.agent,
+                uuid=uuid,
+                time=time,
+                fed=self._fed(uuid, item.call_id),
+            )
 
     def _of_block(
         self,
@@ -180,12 +188,12 @@ class Conversation:
     def _result(self, entry: Mapping[str, Any], block: Mapping[str, Any], reading: _Reading) -> Item:
         ident = str(block.get("tool_use_id") or "")
         text = words_of(block.get("content"))
-        item = Item("result", text, tool=reading.tools.pop(ident, ""), call_id=ident)
-        item.outcome = _outcome(entry, block)
+        spilled = None
         if found := find_spilled(text, self._workspace):
-            item.spilled = {"path": found.path, "found": found.text is not None}
-            item.text = text if found.text is None else found.text
-        return item
+            spilled = {"path": found.path, "found": found.text is not None}
+            text = text if found.text is None else found.text
+        tool, outcome = reading.tools.pop(ident, ""), _outcome(entry, block)
+        return Item("result", text, tool=tool, call_id=ident, outcome=outcome, spilled=spilled)
 
 
 def _speaker(entry: Mapping[str, Any], message: Mapping[str, Any], text: object) -> Kind:
@@ -205,15 +213,3 @@ def _outcome(entry: Mapping[str, Any], block: Mapping[str, Any]) -> str:
     if denial:
         return "denied"
     return "error" if block.get("is_error") else "ok"
-
-
-def words_of(content: Any) -> str:
-    """The texts of a message's or a result's content; images and documents leave a word in brackets."""
-    if isinstance(content, str):
-        return content
-    parts = []
-    for block in content if isinstance(content, list) else ():
-        if isinstance(block, dict):
-            text = block.get("text")
-            parts.append(text if isinstance(text, str) else f"[{block.get('type', '?')}]")
-    return "\n".join(parts)

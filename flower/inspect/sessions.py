@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 from flower.books.locks import holder_of
 from flower.config.secrets import Masker
 from flower.inspect.books import Books
 from flower.inspect.database import Database, Transcript
-from flower.inspect.items import words_of
+from flower.inspect.words import words_of
+from flower.values import NamedTuple
+
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from typing import Any
 
 TITLE_CHARS = 200
 """Characters of the first prompt that are kept as a title."""
 
 
-@dataclass(frozen=True)
-class Session:
+class Session(NamedTuple):
     """A main transcript.
 
     Attributes:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from flower.values import NamedTuple
 
 _POINTERS = (
     re.compile(r"\[\d+ characters, kept in (?P<path>\S.*?\.txt); "),
@@ -13,8 +13,7 @@ _POINTERS = (
 )
 
 
-@dataclass(frozen=True)
-class Spilled:
+class Spilled(NamedTuple):
     """Where a result's text was put, as the pointer says; ``text`` is None if it is not there any more."""
 
     path: str
@@ -34,5 +33,7 @@ def find_spilled(text: str, workspace: Path) -> Spilled | None:
         data = path.read_bytes()
     except OSError:
         return Spilled(found["path"], None)  # Removed since; what stayed in the conversation is shown.
+    import hashlib  # Only where something was moved: it takes its time to load.
+
     same = hashlib.sha256(data).hexdigest()[:16] == path.stem
     return Spilled(found["path"], data.decode("utf-8", "replace") if same else None)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from flower.books.adoption import pending_adoption
-from flower.books.locks import holder_of, live_runs
+from flower.books.locks import Holder, holder_of, live_runs
 from flower.books.wake import wake_state
 from flower.inspect.books import DATABASE, Books, Problem
-from flower.inspect.database import Database
 from flower.locale import _
+from flower.values import NamedTuple
+
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from typing import Any
+
+    from flower.inspect.database import Database, Transcript
 
 
-@dataclass(frozen=True)
-class RememberedStep:
+class RememberedStep(NamedTuple):
     """A step of the lineage.
 
     Attributes:
@@ -37,15 +40,14 @@ class RememberedStep:
     driven_by: str = ""
 
 
-@dataclass
-class Status:
+class Status(NamedTuple):
     """The answer to "what does this directory remember?".
 
     Attributes:
         waking: the brief is frozen, so a run carries on.
         checks: how many checks the goal has.
         woke: how often a run began here.
-        live: holders of live runs: host, pid, started, run, since.
+        live: holders of live runs.
         runs, rows, cost_usd: runs in the manifest, their rows, what they cost together.
         sessions: main transcripts in the database.
         last_run: id of the last run in the manifest, empty without one.
@@ -59,24 +61,35 @@ class Status:
     goal: str | None
     checks: int
     woke: int
-    steps: list[RememberedStep] = field(default_factory=list)
-    live: list[dict[str, Any]] = field(default_factory=list)
-    runs: int = 0
-    rows: int = 0
-    cost_usd: float = 0.0
-    sessions: int = 0
-    last_run: str = ""
-    problems: list[Problem] = field(default_factory=list)
+    steps: list[RememberedStep]
+    live: list[Holder]
+    runs: int
+    rows: int
+    cost_usd: float
+    sessions: int
+    last_run: str
+    problems: list[Problem]
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """The same as plain values."""
+        nested = {
+            name: [one._asdict() for one in getattr(self, name)] for name in ("steps", "live", "problems")
+        }
+        return {**self._asdict(), **nested}
 
 
 def status_of(workspace: Path, run_dir: Path) -> Status:
     """Look at the books of a directory. Writes nothing, works while a run is live."""
     books = Books.read(run_dir, workspace)
     woken = _wake_state(workspace, run_dir)
-    status = Status(
+    steps, sessions = None, 0
+    with books.database() as database:
+        transcripts = database.transcripts() if database else []
+        steps = [_remembered(database, transcripts, books, *step) for step in books.steps.items()]
+        sessions = len(transcripts)
+    if steps is None:  # Damage that showed only while reading.
+        steps = [_remembered(None, [], books, *step) for step in books.steps.items()]
+    return Status(
         workspace=books.workspace,
         run_dir=str(run_dir),
         waking=woken["waking"],
@@ -84,18 +97,15 @@ def status_of(workspace: Path, run_dir: Path) -> Status:
         goal=_text(woken["goal"]),
         checks=woken["checks"],
         woke=books.woke,
-        live=[asdict(holder) for holder in live_runs(run_dir)],
+        steps=steps,
+        live=live_runs(run_dir),
         runs=len({row.get("run") for row in books.rows}),
         rows=len(books.rows),
         cost_usd=round(sum(cost_of(row) for row in books.rows), 6),
+        sessions=sessions,
         last_run=str(books.rows[-1].get("run") or "") if books.rows else "",
+        problems=books.problems + list(_mismatches(books, steps)),
     )
-    with books.database() as database:
-        status.steps = [_remembered(database, books, step, session) for step, session in books.steps.items()]
-        if database is not None:
-            status.sessions = len(database.transcripts())
-    status.problems = books.problems + list(_mismatches(books, status))
-    return status
 
 
 def cost_of(row: dict[str, Any]) -> float:
@@ -114,19 +124,19 @@ def _text(path: os.PathLike[str] | None) -> str | None:
     return os.fspath(path) if path is not None else None
 
 
-def _remembered(database: Database | None, books: Books, step: str, session: str) -> RememberedStep:
+def _remembered(
+    database: Database | None, transcripts: list[Transcript], books: Books, step: str, session: str
+) -> RememberedStep:
     holder = holder_of(books.run_dir, session) if session and "/" not in session else None
     driven_by = (holder.run or "?") if holder else ""
-    found = [t for t in database.transcripts() if t.session_id == session] if database else []
-    if database is None or not found:
+    found = next((t for t in transcripts if t.session_id == session), None)
+    if database is None or found is None:
         return RememberedStep(step, session, driven_by=driven_by)
-    key = found[0].key
-    return RememberedStep(
-        step, session, True, database.count(key), database.context(key), found[0].modified, driven_by
-    )
+    entries, context = database.count(found.key), database.context(found.key)
+    return RememberedStep(step, session, True, entries, context, found.modified, driven_by)
 
 
-def _mismatches(books: Books, status: Status) -> Iterator[Problem]:
+def _mismatches(books: Books, steps: list[RememberedStep]) -> Iterator[Problem]:
     place = str(books.run_dir / "lineage.json")
     if pending_adoption(books.run_dir):
         todo = _("The next run, or `flower adopt`, completes it.")
@@ -136,7 +146,7 @@ def _mismatches(books: Books, status: Status) -> Iterator[Problem]:
         yield Problem(place, what, _("If this directory was moved: flower adopt"))
     if any(problem.file.endswith(DATABASE) for problem in books.problems):
         return
-    for step in status.steps:
+    for step in steps:
         if not step.stored and not step.driven_by:
             what = _("the session of {step} is not in the database").format(step=step.step)
             yield Problem(place, what, _("The step starts from scratch at the next run."))

@@ -16,6 +16,8 @@ _chosen: str | None = None
 
 @lru_cache(maxsize=len(LANGUAGES))
 def _catalogue(language: str) -> _gettext.NullTranslations:
+    if language == "en":  # The source: there is no file to look for.
+        return _gettext.NullTranslations()
     return _gettext.translation("flower", Path(__file__).parent, languages=[language], fallback=True)
 
 

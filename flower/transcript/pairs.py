@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from .marks import INTERRUPT_MARKS
 from .record import Block, Record
-
-INTERRUPT_MARKS = ("[Request interrupted by user for tool use]", "[Request interrupted by user]")
 
 
 @dataclass

@@ -8,7 +8,8 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .pairs import INTERRUPT_MARKS, Answer, Pairs, Use
+from .marks import INTERRUPT_MARKS
+from .pairs import Answer, Pairs, Use
 from .record import Entry, Record
 from .report import TrimReport
 

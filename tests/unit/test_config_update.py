@@ -34,7 +34,8 @@ def installed(tmp_path: Path) -> Path:
         shutil.copytree(
             package / part, tmp_path / "flower" / part, ignore=shutil.ignore_patterns("__pycache__")
         )
-    shutil.copy(package / "__init__.py", tmp_path / "flower")
+    for file in ("__init__.py", "values.py"):
+        shutil.copy(package / file, tmp_path / "flower")
     return tmp_path
 
 
