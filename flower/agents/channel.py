@@ -133,7 +133,7 @@ class HumanChannel:
     def pending(self) -> Question | None:
         """The oldest question that waits for the person."""
         with self._lock:
-            return self._open[0] if self._open else None
+            return next((q for q in self._open if not q.outcome.done()), None)
 
     def answer(self, qid: int, text: str) -> bool:
         """Answer a question: the number of an option, or any words; nothing but spaces skips it.
@@ -157,7 +157,11 @@ class HumanChannel:
         return question is not None and self._resolve(question, Outcome("declined"))
 
     def say(self, text: str) -> None:
-        """Add a requirement: into the brief at once, to the agent at its next checkpoint."""
+        """Add a requirement: into the brief at once, to the agent at its next checkpoint.
+
+        Raises:
+            OSError: the brief could not be written; the agent hears of it all the same.
+        """
         words = text.strip()
         if not words:
             return
@@ -241,8 +245,9 @@ def _amend(path: Path, words: str) -> None:
     from flower.documents.brief import append_amendment
     from flower.locale import current
 
-    if path.is_file():
-        text = append_amendment(path.read_text(encoding="utf-8"), words, current())
-        temporary = path.with_name(f".{path.name}.tmp")
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
+    # Before the brief is written it becomes a draft that holds nothing else: freezing the brief keeps it.
+    before = path.read_text(encoding="utf-8") if path.is_file() else ""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_text(append_amendment(before, words, current()), encoding="utf-8")
+    temporary.replace(path)

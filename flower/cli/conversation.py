@@ -46,12 +46,13 @@ class Conversation:
         self._screen.open()
         self._idle()
 
-    def question_shown(self) -> None:
-        """A question stands on the screen: leave room for the answer."""
-        self._screen.ask(_("a number picks, Enter skips, anything else is your answer"))
-
-    def question_gone(self) -> None:
-        """The question was answered or ran out of time."""
+    def questions_changed(self) -> None:
+        """A question was put, was answered or ran out of time: say what the next line would be taken for."""
+        question = self.channel.pending() if self.channel is not None else None
+        if question is not None:
+            hint = _("a number picks, Enter skips, anything else is your answer")
+            self._screen.ask(hint, question.text)
+            return
         self._screen.resume()
         self._idle()
 
@@ -98,5 +99,12 @@ class Conversation:
         elif (question := self.channel.pending()) is not None:
             self.channel.answer(question.id, line)
         elif words:
-            self.channel.say(words)
-            self._emit(Event("wish", words))
+            self._add(self.channel, words)
+
+    def _add(self, channel: Channel, words: str) -> None:
+        try:
+            channel.say(words)
+        except OSError as error:
+            text = _("told to the agent, but not written into the brief: {error}").format(error=error)
+            self._emit(Event("error", text))
+        self._emit(Event("wish", words))

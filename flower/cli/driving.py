@@ -105,7 +105,7 @@ class Drive:
             question.outcome.add_done_callback(lambda outcome: self._on_answer(question, outcome))
             self._tell("question", question.text)
             if self._conversation is not None:
-                self._conversation.question_shown()
+                self._conversation.questions_changed()
             else:
                 (unattended or skip)(question)
 
@@ -113,7 +113,7 @@ class Drive:
 
     def _on_answer(self, question: Any, outcome: Any) -> None:
         if self._conversation is not None:
-            self._conversation.question_gone()
+            self._conversation.questions_changed()
         # A question that is taken back, by its time or by an interrupt, is cancelled.
         state, answer = (
             ("timeout", "") if outcome.cancelled() else (outcome.result().state, outcome.result().answer)

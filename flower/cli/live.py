@@ -40,11 +40,12 @@ class LiveScreen(Screen):
     def hint(self, text: str) -> None:
         self._line.show(hint=printable(text))
 
-    def ask(self, hint: str) -> None:
-        self.hint(hint)
+    def ask(self, hint: str, about: str = "") -> None:
+        # What else happens meanwhile scrolls the question away: its beginning stays in sight.
+        self._line.show(hint=printable(hint), question=self.cut(f"?? {about}") if about else "")
 
     def resume(self) -> None:
-        self.hint("")
+        self._line.show(hint="", question="")
 
     def restore(self) -> None:
         self._line.restore()
@@ -52,7 +53,7 @@ class LiveScreen(Screen):
     def close(self) -> None:
         with self._lock:
             self._erase()
-        self._line.show(status="", hint="")
+        self._line.show(status="", hint="", question="")
         self._line.close()
         for name, stream in self._replaced:
             setattr(sys, name, stream)

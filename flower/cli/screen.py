@@ -71,8 +71,11 @@ class Screen:
     def hint(self, text: str) -> None:
         """What may be typed now; shown where there is an empty line to show it in."""
 
-    def ask(self, hint: str) -> None:
-        """Leave the cursor behind a prompt; the status line stays away until ``resume``."""
+    def ask(self, hint: str, about: str = "") -> None:
+        """Leave the cursor behind a prompt; the status line stays away until ``resume``.
+
+        ``about`` is the question, for a screen that can keep it in sight.
+        """
         with self._lock:
             self._erase()
             self._held = True

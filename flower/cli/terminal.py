@@ -8,13 +8,12 @@ import sys
 import unicodedata
 from collections.abc import Iterator
 
-# Escape sequences: CSI, OSC and other strings, two-byte ones.
+# Escape sequences: CSI, OSC and other strings, two-byte ones. A string without an end loses its beginning only:
+# nobody may hide the rest of a text behind one.
 _ESCAPES = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]"
-    r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x18\x1a\x1b\x9c]*(?:[\x07\x18\x1a\x9c]|\x1b\\)"
     r"|\x1b[ -/]*[0-~]?"
-    r"|\x9b[0-?]*[ -/]*[@-~]",
-    re.DOTALL,
 )
 # C0, C1, and the bidirectional overrides that make text read differently from what it is.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

@@ -8,13 +8,14 @@ import signal
 import sys
 import termios
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from prompt_toolkit.application import Application
+from prompt_toolkit.application import Application, in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.filters import Condition
@@ -43,6 +44,8 @@ MOST_ROWS = 8
 """Rows of a long paste that are shown; it is delivered whole."""
 LOOK_SECONDS = 1.0
 """How often it is seen whether the terminal is still there."""
+STOP_SECONDS = 0.1
+"""How long the kernel may take to stop this process after Ctrl-Z."""
 PATIENCE_SECONDS = 2.0
 """How long the line may take to appear or to go away; it takes hundredths."""
 
@@ -72,7 +75,8 @@ class TypingLine:
             enable_cpr=False,
         )
         self._history = TypedHistory(history)
-        self._status = self._note = self._hint = ""
+        self._status = self._note = self._hint = self._question = ""
+        self._away = False
         self._texts: deque[str] = deque()
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -118,6 +122,12 @@ class TypingLine:
         thread, self._thread = self._thread, None
         if thread is None:
             return
+        if self._away and in_background(self._fd):
+            # The terminal is the shell's now: whoever changes its modes is stopped by the kernel.
+            with self._lock:
+                self._loop = None
+            self._raw(self._taken())
+            return
         self._in_loop(self._leave)
         if thread is not threading.current_thread():
             thread.join(PATIENCE_SECONDS)
@@ -139,8 +149,16 @@ class TypingLine:
         if first and not self._in_loop(self._pour):
             self._raw(self._taken())
 
-    def show(self, *, status: str | None = None, note: str | None = None, hint: str | None = None) -> None:
-        """Change the status line below, the passing note above, or the hint in the empty line."""
+    def show(
+        self,
+        *,
+        status: str | None = None,
+        note: str | None = None,
+        hint: str | None = None,
+        question: str | None = None,
+    ) -> None:
+        """Change the status line below, the question and the passing note above, or the hint in the empty line."""
+        self._question = self._question if question is None else question
         self._status = self._status if status is None else status
         self._note = self._note if note is None else note
         self._hint = self._hint if hint is None else hint
@@ -184,6 +202,17 @@ class TypingLine:
             await asyncio.sleep(LOOK_SECONDS)
         self._leave()
 
+    async def _suspend(self) -> None:
+        """Stop as a job of the shell does; in the background the run goes on without a line to type on."""
+        self._away = True
+        async with in_terminal():
+            os.kill(0, signal.SIGTSTP)
+            # The stop comes a moment later, and the modes must be the shell's by then.
+            time.sleep(STOP_SECONDS)
+            while in_background(self._fd):
+                await asyncio.sleep(LOOK_SECONDS / 4)
+        self._away = False
+
     def _in_loop(self, call: Callable[[], object]) -> bool:
         with self._lock:
             if self._loop is None:
@@ -196,7 +225,9 @@ class TypingLine:
 
     def _pour(self) -> None:
         text = self._taken()
-        if text and self._app is not None:
+        if text and self._away:
+            self._raw(text)
+        elif text and self._app is not None:
             self._app.renderer.erase()
             self._output.write_raw(text)
             self._output.flush()
@@ -238,7 +269,8 @@ class TypingLine:
         typed = Window(
             control, height=Dimension(min=1, max=MOST_ROWS), wrap_lines=True, dont_extend_height=True
         )
-        body = HSplit([_row(lambda: self._note), typed, _row(lambda: self._status)])
+        above = [_row(lambda: self._question), _row(lambda: self._note)]
+        body = HSplit([*above, typed, _row(lambda: self._status)])
         return Application(
             layout=Layout(body, focused_element=typed),
             key_bindings=self._keys(on_interrupt, buffer),
@@ -270,7 +302,7 @@ class TypingLine:
 
         @keys.add("c-z")
         def _suspend(event: KeyPressEvent) -> None:
-            event.app.suspend_to_background()
+            event.app.create_background_task(self._suspend())
 
         return keys
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+import signal
+import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -14,6 +18,7 @@ from tests.conftest import clean_environment
 from tests.e2e.harness import FLOWER
 
 PATIENCE_SECONDS = 60.0
+FIGURES = ((r"\b\d+:\d\d\b", "0:00"), (r"\$\d+\.\d+", "$0.00"), (r"\b\d+\.\dK\b", "0.0K"))
 BRACKETS = ("\x1b[200~", "\x1b[201~")
 """What a terminal puts around pasted text."""
 
@@ -26,18 +31,27 @@ class Terminal:
         words: the command line without ``flower``.
         env: added to the empty environment.
         size: columns and rows.
+        program: another one than ``flower``: a shell, for instance.
+        ignored: signals that the command is started with as ignored.
     """
 
     def __init__(
-        self, place: Path, *words: str, env: dict[str, str] | None = None, size: tuple[int, int] = (100, 40)
+        self,
+        place: Path,
+        *words: str,
+        env: dict[str, str] | None = None,
+        size: tuple[int, int] = (100, 40),
+        program: str = FLOWER[0],
+        ignored: Sequence[signal.Signals] = (),
     ) -> None:
         home = place.parent / "home"
         home.mkdir(exist_ok=True)
-        self._screen = pyte.HistoryScreen(*size, history=10_000, ratio=0.5)
+        self._screen = pyte.HistoryScreen(*size, history=1_000_000, ratio=0.5)
         self._stream = pyte.Stream(self._screen)
+        self._above: list[str] = []
         self.raw = ""
         self.child = pexpect.spawn(
-            FLOWER[0],
+            program,
             list(words),
             cwd=str(place),
             env=clean_environment(home, **{"TERM": "xterm-256color", **(env or {})}),
@@ -45,8 +59,10 @@ class Terminal:
             codec_errors="replace",
             timeout=PATIENCE_SECONDS,
             dimensions=(size[1], size[0]),
+            preexec_fn=lambda: [signal.signal(number, signal.SIG_IGN) for number in ignored],
         )
         self.child.delaybeforesend = None
+        self.modes_before = self.modes()
 
     def __enter__(self) -> Terminal:
         return self
@@ -79,6 +95,10 @@ class Terminal:
         self.child.setwinsize(rows, columns)
         self._screen.resize(rows, columns)
 
+    def hang_up(self) -> None:
+        """Close the window."""
+        self.child.ptyproc.fileobj.close()  # nothing else: pexpect's own way sends signals as well
+
     # ---- what is seen
 
     def pump(self, seconds: float = 0.05) -> bool:
@@ -104,9 +124,22 @@ class Terminal:
     @property
     def text(self) -> str:
         """All that can be read, what has been scrolled away included."""
-        columns = range(self._screen.columns)
-        above = ["".join(line[x].data for x in columns).rstrip() for line in self._screen.history.top]
-        return "\n".join([*above, *self.rows])
+        above = self._screen.history.top
+        for line in itertools.islice(above, len(self._above), None):
+            last = max(line, default=-1) + 1
+            self._above.append("".join(line[x].data for x in range(last)).rstrip())
+        return "\n".join([*self._above, *self.rows])
+
+    def picture(self) -> str:
+        """The screen, with every figure that differs from run to run as it would be at the very beginning."""
+        text = "\n".join(self.rows)
+        for pattern, still in FIGURES:
+            text = re.sub(pattern, still, text)
+        return text
+
+    def modes(self) -> list[object]:
+        """How the terminal takes and shows keys; the command must leave it as it was."""
+        return termios.tcgetattr(self.child.child_fd)[:4]
 
     def wait(self, wanted: str | Callable[[], object], seconds: float = PATIENCE_SECONDS) -> None:
         """Wait until a text can be read, or a condition holds."""

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from flower.agents.channel import SENTENCES, HumanChannel, Outcome, Question
+from flower.documents.brief import Brief, amendments
+from flower.workflow.documents import freeze_brief
 
 
 def ask(channel: HumanChannel, *arguments: object) -> Outcome:
@@ -154,6 +156,15 @@ def test_added_words_reach_the_brief(tmp_path: Path) -> None:
     brief.write_text("## Goal\ng\n## Acceptance\na\n## Boundaries\nb\n## Unknowns and assumptions\nnone\n")
     HumanChannel(amend_path=brief).say("also in blue")
     assert "also in blue" in brief.read_text()
+
+
+def test_words_said_before_there_is_a_brief_are_in_it_once_it_is_frozen(tmp_path: Path) -> None:
+    brief = tmp_path / "notes" / "brief.md"
+    HumanChannel(amend_path=brief).say("also in blue")
+    sections = "## Goal\na\n\n## Acceptance\nb\n\n## Boundaries\nc\n\n## Unknowns and assumptions\nd\n"
+    freeze_brief(brief, sections)
+    assert Brief.parse(brief.read_text()).complete
+    assert amendments(brief.read_text()) == ["also in blue"]
 
 
 def test_a_confirmation_costs_no_question() -> None:

@@ -22,6 +22,25 @@ HOSTILE = [
     ("line\r\nline", "line\nline"),
     ("user\u202egnp.exe", "usergnp.exe"),
     ("tab\tstays", "tab\tstays"),
+    # A string that never ends must not hide what follows it; what aborts it on a real terminal ends it here.
+    ("\x1b]0;the rest is here", "0;the rest is here"),
+    ("\x1b]0;cut\x18 off", " off"),
+    ("\x1b]0;cut\x1b[31m off", "0;cut off"),
+    ("\x1bP1;2\x9cdone", "done"),
+    # The same in eight bits.
+    ("\x9d0;owned\x9ctitle", "title"),
+    ("\x9b31mred", "red"),
+    ("\x85\x84\x8dmoves", "moves"),
+    # Reports that a terminal would type back into the shell; the clipboard; modes; scrolling; character sets.
+    ("\x1b[6n\x1b[c\x1b[>q\x1b[21t\x05who", "who"),
+    ("\x1b]52;c;cm0gLXJmIH4=\x07paste", "paste"),
+    ("\x1b[?1049h\x1b[?2004l\x1b[?1000hmodes", "modes"),
+    ("\x1b[1;1r\x1bM\x1b#8scroll", "scroll"),
+    ("\x1b(0\x0elines\x0f", "lines"),
+    ("\x1b[", ""),
+    ("a\x1b", "a"),
+    ("\u202eevil\u2066\u2069", "evil"),
+    ("שלום 👩‍👩‍👧 e\u0301", "שלום 👩‍👩‍👧 e\u0301"),
 ]
 
 
