@@ -5,37 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from claude_agent_sdk import project_key_for_directory
 
 from flower.books.locks import RunLease
-from flower.scripted.demo import demo_script
 from flower.testing import ScriptedEndpoint
 from tests.e2e.harness import Place
 from tests.recorded import snapshot
 
 WORDS = "make a md -> html script"
-
-
-@pytest.fixture
-def endpoint() -> Iterator[ScriptedEndpoint]:
-    with ScriptedEndpoint(demo_script) as ep:
-        yield ep
-        ep.check()
-
-
-@pytest.fixture
-def used(tmp_path: Path, endpoint: ScriptedEndpoint) -> Place:
-    """A directory in which a first run has come to its end, at a path whose key another path shares."""
-    place = Place.make(tmp_path, endpoint.env())
-    place.dir = tmp_path / "a" / "b-c"
-    place.dir.mkdir(parents=True)
-    done = place.run("go", WORDS)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return place
 
 
 def moved(place: Place, to: Path) -> Place:
@@ -68,7 +47,7 @@ def test_moved_across_a_link_into_the_same_key_and_after_a_start_at_the_new_plac
     session, steps = used.lineage["steps"]["干活"], used.lineage["steps"]
 
     # A path with the same key under the SDK's rule.
-    twin = moved(used, tmp_path / "a" / "b" / "c")
+    twin = moved(used, used.dir.parent / "b" / "c")
     assert project_key_for_directory(str(used.dir)) == project_key_for_directory(str(twin.dir))
     before = snapshot(twin.dir)
     shown = adopt(twin, "--dry-run")

@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,35 +15,6 @@ import pytest
 from flower.scripted.demo import demo_script
 from flower.testing import Reply, Request, ScriptedEndpoint
 from tests.e2e.harness import Place, wait_for
-
-WORDS = "make a md -> html script"
-
-
-@pytest.fixture
-def endpoint() -> Iterator[ScriptedEndpoint]:
-    with ScriptedEndpoint(demo_script) as ep:
-        yield ep
-        ep.check()
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Where a first run has come to its end, and a copy of what it left: books know their own path."""
-    base = tmp_path_factory.mktemp("used")
-    with ScriptedEndpoint(demo_script) as endpoint:
-        done = Place.make(base / "at" / "one", endpoint.env()).run("go", WORDS)
-        assert done.returncode == 0, done.stderr[-2000:]
-    shutil.copytree(base / "at", base / "left", symlinks=True)
-    return base / "at", base / "left"
-
-
-@pytest.fixture
-def used(finished: tuple[Path, Path], endpoint: ScriptedEndpoint) -> Place:
-    """A directory in which a first run has come to its end."""
-    at, left = finished
-    shutil.rmtree(at)
-    shutil.copytree(left, at, symlinks=True)
-    return Place.make(at / "one", endpoint.env())
 
 
 def test_run_twice_is_one_conversation(used: Place, endpoint: ScriptedEndpoint) -> None:

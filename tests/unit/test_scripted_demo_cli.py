@@ -79,6 +79,7 @@ def chain(tmp_path: Path) -> Any:
         endpoint.check()
 
 
+@pytest.mark.soak
 def test_rejected_for_a_real_reason_then_passed_then_broken_by_hand_and_mended(chain: Chain) -> None:
     chain.work(WORK.format(brief_path="b", brief=GOAL.statement, goal=GOAL.render()))
     first = chain.judge()
