@@ -32,7 +32,12 @@ _JUDGE = re.compile(r"·判定#\d+$")
 
 def plain_step(name: str) -> str | None:
     """The name a step is remembered under: without ``#retryN`` and ``#roundN``; None for a judge's."""
-    return None if _JUDGE.search(name) else _RETRY.sub("", name)
+    return None if is_judge(name) else _RETRY.sub("", name)
+
+
+def is_judge(name: str) -> bool:
+    """Is this the name of a judge's step?"""
+    return _JUDGE.search(name) is not None
 
 
 class Lineage:

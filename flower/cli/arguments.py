@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 COMMANDS = (
     *("go", "once", "run", "setup", "demo"),
-    *("status", "steps", "sessions", "show", "export", "import", "adopt", "doctor", "cache"),
+    *("status", "steps", "sessions", "show", "report", "export", "import", "adopt", "doctor", "cache"),
 )
 DEFAULT_COMMAND = "go"
 

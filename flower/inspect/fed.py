@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from flower.books.lineage import plain_step
 from flower.inspect.books import Books, sessions_of
 from flower.inspect.database import Database
+from flower.inspect.moments import time_of
 
 TYPE_CHECKING = False  # see flower.values
 if TYPE_CHECKING:
@@ -77,24 +78,13 @@ def _last_start(books: Books, session_id: str) -> tuple[float, str] | None:
 
 
 def _began_before(head: Iterable[Mapping[str, Any]], moment: float) -> bool:
-    return any(when is not None and when < moment for when in map(_time, head))
+    return any(when is not None and when < moment for when in map(time_of, head))
 
 
 def _before(record: Record, moment: float) -> bool:
     # Only here is a row parsed whole: the look that the rewriting takes leaves the time out.
-    when = _time(record.entry())
+    when = time_of(record.entry())
     return when is None or when < moment  # The CLI's own notes have no time, and nothing is compared of them.
-
-
-def _time(entry: Mapping[str, Any]) -> float | None:
-    """When an entry was made, epoch seconds; None if it does not say."""
-    from datetime import datetime, timezone
-
-    try:
-        when = datetime.fromisoformat(str(entry.get("timestamp")).replace("Z", "+00:00"))
-    except ValueError:
-        return None
-    return (when if when.tzinfo else when.replace(tzinfo=timezone.utc)).timestamp()
 
 
 def _blocks(record: Record) -> dict[str, Any]:

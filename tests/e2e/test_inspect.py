@@ -65,6 +65,10 @@ def test_status_steps_and_sessions_say_what_is_in_the_books(place: Place) -> Non
     assert "干活#retry1" in steps and "lost, 3 attempts" in steps and "2 rows, $1.00" in steps
     sessions = ok(place.run("sessions"))
     assert sessions.count("current") == 1 and "delegate" in sessions
+    page = place.home / "page.html"
+    assert "2 steps in ~/page.html" in ok(place.run("report", "-o", str(page)))
+    assert "干活#retry1" in page.read_text("utf-8") and page.stat().st_mode & 0o777 == 0o600
+    assert ok(place.run("report", "-o", "-")) == page.read_text("utf-8")
     assert snapshot(place.dir) == before
 
 
