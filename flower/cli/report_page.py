@@ -20,7 +20,8 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto
 h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--faint); }
 table { border-collapse: collapse; width: 100%; }
 th, td { padding: .2rem .6rem; text-align: left; vertical-align: top; } td:last-child { width: 99%; }
-tr + tr td { border-top: 1px solid var(--faint); } th.n, td.n { white-space: nowrap; text-align: right; font-variant-numeric: tabular-nums; }
+tr + tr td { border-top: 1px solid var(--faint); }
+th.n, td.n { white-space: nowrap; text-align: right; font-variant-numeric: tabular-nums; }
 .lane { display: grid; grid-template-columns: 12rem 1fr; gap: .6rem; align-items: center; }
 .lane span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .track { position: relative; height: 1.1rem; background: #8882; }
