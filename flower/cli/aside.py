@@ -20,7 +20,7 @@ DIRECTORY = "aside"
 STEP = "aside"
 EVENTS_SEEN = 60
 EVENT_COLUMNS = 500
-_NOT_TOLD = ("usage", "session", "aside", "run")
+_NOT_TOLD = ("usage", "aside", "run")
 
 
 class Aside:

@@ -8,15 +8,13 @@ import threading
 from collections.abc import Callable
 
 from flower.cli.pipes import silence
+from flower.model.schema import SCHEMA_VERSION
 
 TYPE_CHECKING = False  # see flower.values
 if TYPE_CHECKING:
     from typing import Any, TextIO
 
     from flower.model import Event
-
-SCHEMA_VERSION = 1
-"""Rises when a field changes its meaning or goes away; new fields do not raise it."""
 
 
 class JsonLines:

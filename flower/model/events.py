@@ -6,29 +6,10 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-EVENT_KINDS = (
-    "run",  # a run begins: data = {workspace, run_dir, run, version, woke}
-    "step",  # a step begins: data = {index, total, resumed, woke, context}
-    "session",  # the step's session is known: session_id; data = {resumed, fork}
-    "text",  # the model says something
-    "thinking",
-    "tool_use",  # tool, tool_use_id; data = {input}
-    "tool_result",  # tool, tool_use_id; text; data = {is_error}
-    "usage",  # data = {context, window, cost_usd}: context in tokens, cost of the run in USD so far
-    "question",  # data = {id, options}: a person is asked
-    "answer",  # data = {id, state}
-    "wish",  # the person added a requirement
-    "verdict",  # data = {round, conclusion, checks, missing}
-    "handoff",  # data = {state: near|writing|done, path, generation, degraded}; near: {context, at, window}
-    "retry",  # the CLI or flower tries again: data = {attempt, max, delay_s, reason}
-    "wait",  # the network is away (data.state = "begin") or back ("end")
-    "aside",  # a side question or its answer; data = {id, state: asked|answered|failed}; no part of the run
-    "error",  # an API error or a failed step; never part of a step's text
-    "notice",  # one plain line for the person
-    "step_end",  # data = the step's row
-    "end",  # the run is over: data = {status, exit_code, steps, cost_usd, run}
-)
-"""Every value ``Event.kind`` can have."""
+from flower.model.schema import EVENTS
+
+EVENT_KINDS = (*EVENTS, "end")
+"""Every value ``Event.kind`` can have; what each carries is written down in ``flower.model.schema``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +28,7 @@ class Event:
         tool: name of the tool for ``tool_use`` and ``tool_result``.
         tool_use_id: the API's id that joins the two.
         uuid: the transcript entry this event shows.
-        data: further fields, by kind.
+        data: further fields, by kind (``flower.model.schema.EVENTS``).
         ts: epoch seconds.
     """
 

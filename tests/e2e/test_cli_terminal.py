@@ -136,24 +136,6 @@ def test_without_a_terminal_nothing_prompts(place: Path) -> None:
     assert list(place.iterdir()) == []
 
 
-def test_json_is_the_only_thing_on_stdout(place: Path) -> None:
-    with ScriptedEndpoint(default="hello") as endpoint:
-        done = nobody(place, endpoint, "--json", "once", "hi")
-    assert done.returncode == 0, done.stderr
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert lines[0]["schema_version"] == 1
-    assert lines[-1]["type"] == "end"
-    assert (lines[-1]["status"], lines[-1]["exit_code"], lines[-1]["steps"]) == ("ok", 0, 1)
-    assert any(line["type"] == "text" and line["text"] == "hello" for line in lines)
-
-
-def test_stdout_is_the_result_and_nothing_else(place: Path) -> None:
-    with ScriptedEndpoint(default="hello") as endpoint:
-        done = nobody(place, endpoint, "once", "hi")
-    assert done.stdout == "hello\n"
-    assert "== ad-hoc" in done.stderr
-
-
 USAGE = [
     ("once", "--fork", "hi"),
     ("--rounds", "0", "hi"),
