@@ -1,4 +1,4 @@
-"""The form of ``--json``: which kinds of lines there are and what each carries. Documentation and schema come from here."""
+"""The form of ``--json``: which kinds of lines there are and what each carries. Page and schema come from here."""
 
 from __future__ import annotations
 
