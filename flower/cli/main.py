@@ -80,8 +80,10 @@ def _through_click(words: Sequence[str], sink: JsonLines | None) -> int:
         return code if isinstance(code, int) else OK
     except click.exceptions.Exit as done:
         return done.exit_code
-    except SystemExit:
-        return OK  # click's word for a closed pipe: a reader that has enough is no failure
+    except SystemExit as done:
+        if isinstance(done.__context__, BrokenPipeError):
+            return OK  # click ends so when nobody reads: a reader that has enough is no failure
+        raise
     except click.ClickException as problem:
         problem.show()
         if sink is not None and not sink.ended:
