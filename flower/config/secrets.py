@@ -25,7 +25,8 @@ _URLS = (
     "https_proxy",
     "all_proxy",
 )
-_LOOKS_LIKE_ONE = re.compile(r"\bsk-ant-[A-Za-z0-9_-]{8,}")
+_BEGINNING = "sk-ant-"
+_LOOKS_LIKE_ONE = re.compile(rf"\b{_BEGINNING}[A-Za-z0-9_-]{{8,}}")
 _PASSWORD = re.compile(r"://[^/@\s:]*:([^/@\s]+)@")
 _HEADER = re.compile(
     r"(?mi)^\s*(?:authorization|[\w-]*(?:key|token|secret)[\w-]*)\s*:\s*(?:bearer\s+)?(\S+)\s*$"
@@ -53,10 +54,14 @@ class Masker:
     def __init__(self, secrets: Iterable[str] | None = None) -> None:
         # Longest first: the beginning of a longer one must not leave its end to be read.
         values = known_secrets() if secrets is None else sorted(secrets, key=len, reverse=True)
+        # Most texts hold none: looking for words is a hundred times as fast as trying a pattern at every letter.
+        self._signs = (*values, _BEGINNING)
         known = "|".join(re.escape(value) for value in values)
         self._pattern = re.compile(f"{known}|{_LOOKS_LIKE_ONE.pattern}" if known else _LOOKS_LIKE_ONE.pattern)
 
     def __call__(self, text: str) -> str:
+        if not any(sign in text for sign in self._signs):
+            return text
         return self._pattern.sub(lambda found: mask(found[0]), text)
 
     def value(self, value: Any) -> Any:

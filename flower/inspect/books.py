@@ -87,7 +87,7 @@ class Books:
             return None
         except OSError as error:
             what = _("cannot be read: {reason}").format(reason=error.strerror)
-            self.problems.append(Problem(str(path), what))
+            self.problems.append(Problem(str(path), what, _("Check who may read it.")))
         except ValueError:
             todo = _("The next run keeps it under another name and begins a new one.")
             self.problems.append(Problem(str(path), _("damaged"), todo))

@@ -67,7 +67,7 @@ def _credentials(workspace: Path, run_dir: Path) -> Iterator[Finding]:
     problem = check_credentials()
     first, *rest = (problem or "").splitlines()[:4] if problem else ("",)
     if problem:
-        yield Finding("credentials", False, first, " ".join(rest))
+        yield Finding("credentials", False, first, " ".join(rest) or _("Set it too, or run `flower setup`."))
     for setting in describe():
         yield Finding("settings", True, str(setting))
 
@@ -132,7 +132,7 @@ def _database(workspace: Path, run_dir: Path) -> Iterator[Finding]:
             wrong, mode = database.check(), database.journal()
             count = len(database.transcripts())
     except BooksError as error:
-        yield Finding("database", False, error.message, error.hint)
+        yield Finding("database", False, error.message, error.hint or _("Check who may read it."))
         return
     if wrong:
         todo = _("Keep a copy, then move {path} away; `sqlite3 {path} .recover` may save what is left.")
