@@ -49,8 +49,9 @@ def command(ctx: click.Context, /, old_path: str | None, dry_run: bool, yes: boo
         plan = plan_adoption(settings.workspace, settings.run_dir, old_path)
         if settings.json is None:
             paper.write(_lines(plan))
-            if settings.interactive and not yes:
-                click.confirm(_("go ahead?"), default=True, abort=True, err=True)
+            if settings.interactive and not yes and not click.confirm(_("go ahead?"), default=True, err=True):
+                print(_("nothing was changed"))
+                return
         adopt(settings.run_dir, plan.adoption)
         _mark(settings.workspace, plan.adoption.project)
     if settings.json is not None:

@@ -84,8 +84,9 @@ def _through_click(words: Sequence[str], sink: JsonLines | None) -> int:
             sink.end("usage-error", USAGE)
         return USAGE
     except (Exception, KeyboardInterrupt) as error:
-        cause = error.__cause__ if isinstance(error, click.Abort) else None
-        return _failed(cause or error, sink, invocation.verbose)
+        # What click makes of Ctrl-C and of the end of input at a prompt.
+        cause = error.__cause__ or KeyboardInterrupt() if isinstance(error, click.Abort) else error
+        return _failed(cause, sink, invocation.verbose)
 
 
 def _failed(error: BaseException, sink: JsonLines | None, verbose: bool) -> int:

@@ -172,25 +172,25 @@ def test_a_directory_that_was_never_used(tmp_path: Path) -> None:
 
 
 def test_a_large_session_is_read_page_by_page(tmp_path: Path) -> None:
-    """160 MB in a process that may not have that much."""
+    """72 MB in a process that may not have that much."""
     place = Place.make(tmp_path)
     store = SqliteSessionStore(place.runs / "sessions.db")
-    for n in range(160):
-        result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"{n} " + "x" * 1_000_000}
+    key = {"project_key": "-p", "session_id": "large"}
+    for n in range(72):
+        result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"{n} " + "x " * 500_000}
         message = {"role": "user", "content": [result]}
         entry = {"type": "user", "uuid": f"u{n}", "isSidechain": True, "message": message}
-        store.append_now(
-            {"project_key": "-p", "session_id": "large", "subpath": "subagents/agent-a"}, [entry]
-        )
-    store.append_now({"project_key": "-p", "session_id": "large"}, [{"type": "user", "uuid": "u"}])
+        store.append_now({**key, "subpath": "subagents/agent-a"}, [entry])
+    store.append_now(key, [{"type": "user", "uuid": "u"}])
     store.close()
+    write_books(place.runs, place.dir, {}, [row("work", "large")])
 
     def bound() -> None:
-        resource.setrlimit(resource.RLIMIT_DATA, (140 << 20, 140 << 20))
+        resource.setrlimit(resource.RLIMIT_DATA, (60 << 20, 60 << 20))
 
-    for words in (["sessions"], ["show", "large"], ["export", "large", "-o", "out.jsonl"]):
+    for words in ("sessions", "show large", "export large -o out.jsonl", "report -o page.html"):
         done = subprocess.run(
-            [*FLOWER, *words],
+            [*FLOWER, *words.split()],
             cwd=place.dir,
             env=place.env,
             capture_output=True,
@@ -198,7 +198,7 @@ def test_a_large_session_is_read_page_by_page(tmp_path: Path) -> None:
             timeout=120,
         )
         assert done.returncode == 0, done.stderr[-2000:]
-    assert (place.dir / "out" / "subagents" / "agent-a.jsonl").stat().st_size > 160_000_000
+    assert (place.dir / "out" / "subagents" / "agent-a.jsonl").stat().st_size > 72_000_000
 
 
 def test_tokens_are_masked_unless_asked_for(place: Place) -> None:
@@ -233,12 +233,13 @@ def test_doctor_finds_what_a_killed_run_left(place: Place, tmp_path: Path) -> No
         assert set(found) == {"leftovers"} and not endpoint.requests, "nothing is sent"
 
 
-def resume(place: Place, endpoint: ScriptedEndpoint, source: Path) -> subprocess.CompletedProcess[str]:
-    """The real CLI goes on with a session file, knowing nothing of flower."""
-    config = place.home / f"config-{source.stem}"
+def claude(
+    place: Place, endpoint: ScriptedEndpoint, config: Path, *words: str
+) -> subprocess.CompletedProcess[str]:
+    """The real CLI, knowing nothing of flower."""
     env = {**place.env, **endpoint.env(), "CLAUDE_CONFIG_DIR": str(config), "IS_SANDBOX": "1"}
     env["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] = "1"
-    words = [str(find_claude()), "-p", "--resume", str(source), "go on, please"]
+    words = (str(find_claude()), "-p", *words)
     return subprocess.run(words, cwd=place.dir, env=env, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)  # fmt: skip
 
 
@@ -253,7 +254,7 @@ def test_an_export_goes_on_in_plain_claude_code_and_comes_back(
         ok(place.run("export", "干活", "-o", str(source)))
         assert (tmp_path / "exported" / f"{AGENT}.jsonl").exists()
     with ScriptedEndpoint(lambda request: "Gone on.") as endpoint:
-        done = resume(place, endpoint, source)
+        done = claude(place, endpoint, place.home / "config", "--resume", str(source), "go on, please")
         assert done.returncode == 0 and "Gone on." in done.stdout, done.stderr + done.stdout
         sent = json.dumps([m for m in endpoint.requests[-1].request.body["messages"]])
         assert "delegate" in sent and "That went well." in sent and "go on, please" in sent
@@ -266,3 +267,18 @@ def test_an_export_goes_on_in_plain_claude_code_and_comes_back(
     again = records(ok(other.run("import", str(source), "--json")))[0]
     assert again["session_id"] != brought["session_id"], "a second conversation is not mixed into the first"
     assert other.run("import", os.devnull).returncode == 2
+
+
+def test_a_conversation_of_plain_claude_code_goes_on_as_the_work_step(tmp_path: Path) -> None:
+    place, config = Place.make(tmp_path), tmp_path / "config"
+    with ScriptedEndpoint(lambda request: "Marigold it is.") as endpoint:
+        assert claude(place, endpoint, config, "The word is marigold.").returncode == 0
+    [source] = config.glob("projects/*/*.jsonl")
+    assert source.stem in ok(place.run("import", str(source)))
+    with ScriptedEndpoint(demo_script) as endpoint:
+        place.env |= endpoint.env()
+        assert ok(place.run("go", "--no-goal", "make a md -> html script"))
+        heard = [r.request.all_text for r in endpoint.requests if r.request.session_id == source.stem]
+        assert heard and "The word is marigold." in heard[0] and "Marigold it is." in heard[0]
+        endpoint.check()
+    assert place.lineage["steps"]["干活"] == source.stem
