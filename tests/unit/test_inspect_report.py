@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
+from flower.books.sqlite import SqliteSessionStore
 from flower.cli.report_chart import MOST_BARS, turns_chart
 from flower.cli.report_page import page
 from flower.config.secrets import Masker
+from flower.inspect.database import Database
 from flower.inspect.moments import time_of
 from flower.inspect.report import Report, report_of
-from flower.inspect.turns import Turn
+from flower.inspect.turns import Turn, turns_of
 from tests.recorded import entries, fill, row, write_books
 
 TOKEN = "tok-0123456789abcdef"
@@ -60,6 +62,26 @@ def test_steps_have_their_own_turns_and_judges_their_verdicts(report: Report) ->
     assert again.turns == () and again.started == again.ended, "what never ended has no length"
     assert judge.verdict is not None and judge.verdict.conclusion == "not_yet" and work.verdict is None
     assert [status for status, _evidence in judge.verdict.checks.values()] == ["pass", "fail"]
+
+
+def test_an_answer_in_parts_is_one_turn(tmp_path: Path) -> None:
+    usage = {"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 5}
+    message = {"id": "m", "role": "assistant", "model": "claude-opus-5-5", "usage": usage}
+    call = {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}
+    parts = [
+        {**message, "content": [{"type": "text", "text": "I look."}]},
+        {**message, "usage": {**usage, "output_tokens": 50}, "content": [call]},
+        {**message, "model": "<synthetic>", "id": "s", "content": []},
+        {**message, "id": "next", "content": []},
+    ]
+    store = SqliteSessionStore(tmp_path / "runs" / "sessions.db")
+    key = {"project_key": "-p", "session_id": "s"}
+    store.append_now(key, [{"type": "assistant", "uuid": f"u{n}", "message": m} for n, m in enumerate(parts)])
+    store.close()
+    with Database(tmp_path / "runs" / "sessions.db") as database:
+        one, other = turns_of(database, database.transcripts()[0])
+    assert (one.context, one.output, one.tools, other.tools) == (100, 50, ("Bash",), ())
+    assert one.cost_usd > other.cost_usd > 0
 
 
 class Balanced(HTMLParser):
