@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from flower.inspect.adopt import Plan
 
 
-@click.command("adopt", help=_("After a directory was moved: its conversations go on at the new path."))
+@click.command("adopt", help=_("After a directory was moved: go on at the new path."))
 @click.argument("old_path", metavar="[OLD_PATH]", required=False)
 @click.option("--dry-run", is_flag=True, help=_("only show what would be done"))
 @click.option("-y", "--yes", is_flag=True, help=_("do not ask"))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 COMMANDS = (
     *("go", "once", "run", "setup", "demo"),
     *("status", "steps", "sessions", "show", "report", "export", "import", "adopt", "doctor", "cache"),
+    "completion",
 )
 DEFAULT_COMMAND = "go"
 

@@ -38,9 +38,7 @@ KEPT = (
 KEPT_OF_FLOWER = ("FLOWER_CLAUDE", "FLOWER_LANG")
 
 
-@click.command(
-    "demo", help=_("The whole chain in DIR (default: demo), with a scripted model: no key, no network.")
-)
+@click.command("demo", help=_("The whole chain with a scripted model: no key, no network."))
 @click.argument("directory", metavar="[DIR]", default="demo", type=click.Path(file_okay=False))
 @global_options
 @agent_flags(hidden=True)

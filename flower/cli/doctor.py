@@ -17,7 +17,7 @@ ATTENTION = 1
 """Exit status when something needs attention."""
 
 
-@click.command("doctor", help=_("Check credentials, endpoint, versions, database, lineage and leftovers."))
+@click.command("doctor", help=_("Check credentials, endpoint, versions, database and leftovers."))
 @global_options
 @agent_flags(hidden=True)
 @click.pass_context

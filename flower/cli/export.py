@@ -16,7 +16,7 @@ from flower.cli.terminal import shown_path
 from flower.locale import _, ngettext
 
 
-@click.command("export", help=_("A session as JSONL that `claude --resume` continues, to stdout or a file."))
+@click.command("export", help=_("A session as JSONL that `claude --resume` continues."))
 @click.argument("session", metavar="ID")
 @click.option(
     "-o",

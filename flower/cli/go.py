@@ -27,9 +27,7 @@ PATIENCE_SECONDS = 1800.0
 """How long a question waits for the person on a terminal, unless ``--timeout`` says otherwise."""
 
 
-@click.command(
-    "go", help=_("Clarify, set a goal, work and judge; in a used directory, go on with all of it.")
-)
+@click.command("go", help=_("Clarify, set a goal, work, judge (the default); later: go on."))
 @click.argument("request", nargs=-1)
 @click.option("--new", is_flag=True, help=_("archive what this directory remembers, then start afresh"))
 @click.option("--asks", type=int, metavar="N", help=_("questions at most; negative: no limit, 0: none"))
@@ -48,25 +46,23 @@ PATIENCE_SECONDS = 1800.0
     "--timeout",
     type=float,
     metavar="S",
-    help=_("seconds to wait for an answer; 0: nobody is there (default: 1800, and 0 without a terminal)"),
+    help=_("seconds to wait for an answer (1800; no terminal: 0)"),
 )
 @click.option("--isolate", is_flag=True, help=_("every worker in a git worktree of its own"))
 @click.option(
     "--window",
     type=click.IntRange(min=1),
     metavar="N",
-    help=_("tokens that the context window holds (default: what the CLI reports)"),
+    help=_("tokens the context holds, if the CLI is wrong"),
 )
-@click.option(
-    "--no-handoff", is_flag=True, help=_("let a session run into the wall instead of handing it off")
-)
+@click.option("--no-handoff", is_flag=True, help=_("never hand a full session off to a new one"))
 @click.option("--no-trim", is_flag=True, help=_("feed old large tool results again in full"))
-@click.option("--wait", is_flag=True, help=_("wait for a session another run uses, instead of branching off"))
+@click.option("--wait", is_flag=True, help=_("wait for a session that is in use, do not branch off"))
 @click.option(
     "--budget",
     type=click.FloatRange(min=0, min_open=True),
     metavar="USD",
-    help=_("most it may cost, all steps and the runs it takes until it is done included"),
+    help=_("most it may cost: every step, until it is done"),
 )
 @run_options
 @global_options

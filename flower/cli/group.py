@@ -7,6 +7,7 @@ from importlib import import_module
 import click
 
 from flower.cli.arguments import COMMANDS
+from flower.cli.helping import Told, ToldGroup
 from flower.cli.options import agent_flags, global_options
 from flower.cli.quick import FORMS
 from flower.locale import _
@@ -15,7 +16,7 @@ MODULES = {"import": "import_"}
 """Commands whose name is a word of Python's."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(ToldGroup):
     """Knows the names; imports ``flower.cli.<name>`` when one is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -29,17 +30,15 @@ class LazyGroup(click.Group):
         else:
             command = import_module(f"flower.cli.{MODULES.get(cmd_name, cmd_name)}").command
         assert isinstance(command, click.Command)
-        return command
+        return Told.of(command)
 
 
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help=_(
-        "Type one sentence in a directory and get finished, judged work; type again and it goes on.\n\n"
-        'Without a command, `go` is meant: flower "make a md -> html script".'
-    ),
-    subcommand_metavar="[COMMAND] [ARGS]...",
+    help=_("Type one sentence, get finished and judged work; type again, it goes on."),
+    subcommand_metavar='["REQUEST" | COMMAND ...]',
+    options_metavar="[OPTIONS]",
 )
 @global_options
 @agent_flags(hidden=True)

@@ -16,7 +16,7 @@ WORK = "干活"
 """The step that does the work: what a person has done with Claude Code so far is most often this."""
 
 
-@click.command("import", help=_("Bring a conversation of plain Claude Code (FILE.jsonl) into a step."))
+@click.command("import", help=_("Bring a conversation of plain Claude Code into a step."))
 @click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "--step", default=WORK, show_default=True, metavar="NAME", help=_("the step that goes on with it")

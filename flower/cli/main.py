@@ -70,6 +70,10 @@ def _through_click(words: Sequence[str], sink: JsonLines | None) -> int:
     from flower.cli.group import flower
     from flower.cli.options import Invocation
 
+    if "_FLOWER_COMPLETE" in os.environ:  # a shell asks what the Tab key may put there
+        from flower.cli.completion import register
+
+        register()
     invocation = Invocation(sink)
     try:
         code = flower.main(with_command(words), prog_name="flower", standalone_mode=False, obj=invocation)

@@ -37,13 +37,14 @@ MODES = ("default", "acceptEdits", "plan", "bypassPermissions")
     "--permission-mode",
     type=click.Choice(MODES),
     default="default",
-    help=_("the CLI's permission mode"),
+    metavar="MODE",
+    help=_("default, acceptEdits, plan or bypassPermissions"),
 )
 @click.option(
     "-b", "--budget", type=click.FloatRange(min=0, min_open=True), metavar="USD", help=_("most it may cost")
 )
 @click.option("--resume", metavar="ID", help=_("go on with this session"))
-@click.option("--fork", is_flag=True, help=_("with --resume: work on a branch, the session stays as it is"))
+@click.option("--fork", is_flag=True, help=_("with --resume: work on a branch of it"))
 @run_options
 @global_options
 @agent_flags(hidden=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from flower import __version__, locale
 from flower.cli.deadline import Moment
@@ -49,20 +50,31 @@ class Language(click.ParamType[str]):
         return short
 
 
+def directory(*names: str, help: str) -> Callable[[F], F]:
+    """An option that takes a directory, and completes one in a shell."""
+
+    def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+        return [CompletionItem(incomplete, type="dir")]
+
+    return click.option(*names, metavar="DIR", shell_complete=complete, help=help)
+
+
 def global_options(command: F) -> F:
     """Adds the global options to a command or to the group."""
     for option in reversed(
         (
-            click.option("-w", "--workspace", metavar="DIR", help=_("where the agents work (default: here)")),
-            click.option(
-                "-r", "--run-dir", metavar="DIR", help=_("where the books are kept (default: runs)")
-            ),
+            directory("-w", "--workspace", help=_("where the agents work (default: here)")),
+            directory("-r", "--run-dir", help=_("where the books are kept (default: runs)")),
             click.option("-v", "--verbose", is_flag=True, default=None, help=_("show more; tracebacks too")),
             click.option(
                 "--json", is_flag=True, default=None, help=_("JSON lines on stdout, one event each")
             ),
-            click.option("--lang", type=Language(), help=_("language of messages: en, zh or ko")),
-            click.version_option(__version__, "--version", message="flower %(version)s"),
+            click.option(
+                "--lang", type=Language(), metavar="LANG", help=_("language of messages: en, zh or ko")
+            ),
+            click.version_option(
+                __version__, "--version", message="flower %(version)s", help=_("show the version")
+            ),
         )
     ):
         command = option(command)
@@ -72,11 +84,9 @@ def global_options(command: F) -> F:
 def run_options(command: F) -> F:
     """Adds what is said about a run as a whole: ``--notify`` and ``--deadline``."""
     deadline = click.option(
-        "--deadline", type=Moment(), help=_("when it must end: 18:30, 2h, 1h30m (exit status 3)")
+        "--deadline", type=Moment(), help=_("when it must end: 18:30, 2h, 1h30m (status 3)")
     )
-    notify = click.option(
-        "--notify", metavar="CMD", help=_("shell command to run when a question waits and at the end")
-    )
+    notify = click.option("--notify", metavar="CMD", help=_("run this when a question waits and at the end"))
     return notify(deadline(command))
 
 
@@ -84,8 +94,8 @@ def agent_flags(hidden: bool) -> Callable[[F], F]:
     """Adds ``-W`` and ``-T``. Commands they do not apply to take them hidden, to refuse them in words."""
 
     def add(command: F) -> F:
-        bench = _("a workbench in <run_dir>/workbench, unless the workflow brings its own")
-        trim = _("replace old large tool results by pointers in what a session is fed")
+        bench = _("a workbench in <run_dir>/workbench, if there is no other")
+        trim = _("feed old large tool results as pointers")
         command = click.option("-T", "--trim", is_flag=True, default=None, hidden=hidden, help=trim)(command)
         return click.option("-W", "--workbench", is_flag=True, default=None, hidden=hidden, help=bench)(
             command

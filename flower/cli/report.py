@@ -16,9 +16,7 @@ from flower.locale import _, ngettext
 NAME = "flower-report.html"
 
 
-@click.command(
-    "report", help=_("One HTML page: timeline of steps, cost and context per turn, rounds, verdicts.")
-)
+@click.command("report", help=_("One HTML page: steps, cost and context per turn, verdicts."))
 @click.option(
     "-o",
     "--output",

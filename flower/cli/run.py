@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from flower.runtime.runtime import Runtime
 
 
-@click.command("run", help=_("Run a workflow of your own: flows.py:main or package.module:name."))
+@click.command("run", help=_("Run a workflow of your own: flows.py:main or package:name."))
 @click.argument("target")
 @run_options
 @global_options

@@ -17,7 +17,7 @@ from flower.model import ConfigurationError, UsageError
 MODEL_KEYS = ("ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_OPUS_MODEL", "ANTHROPIC_DEFAULT_SONNET_MODEL")
 
 
-@click.command("setup", help=_("Ask for token, gateway and model, and write them to your own .env file."))
+@click.command("setup", help=_("Ask for token, gateway and model; write them to your .env file."))
 @global_options
 @agent_flags(hidden=True)
 @click.pass_context

@@ -6,6 +6,7 @@ Prints what is left to translate and ends with status 1 if anything is. Needs ba
 from __future__ import annotations
 
 import sys
+from copy import deepcopy
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,8 @@ def read(language: str) -> Catalog:
 def merge(language: str, template: Catalog) -> Catalog:
     """The catalogue with exactly the template's messages; translations that are there are kept."""
     catalogue = read(language)
-    catalogue.update(template, no_fuzzy_matching=True, update_creation_date=False)
+    # A copy: babel would put the template's own messages into every catalogue, and so the words of one language.
+    catalogue.update(deepcopy(template), no_fuzzy_matching=True, update_creation_date=False)
     catalogue.obsolete.clear()
     return catalogue
 

@@ -54,6 +54,17 @@ def test_translations_keep_every_placeholder(language: str) -> None:
     assert [m.id for m in read(language) if m.id and differs(m)] == []
 
 
+def test_no_catalogue_holds_words_of_the_other_language() -> None:
+    """Step names are Chinese in every language; a Korean message has Korean letters all the same."""
+    han, hangul = re.compile("[\u4e00-\u9fff]"), re.compile("[\uac00-\ud7a3]")
+
+    def said(message: Message) -> str:
+        return " ".join(texts(message.string))
+
+    assert [m.id for m in read("zh") if m.id and hangul.search(said(m))] == []
+    assert [m.id for m in read("ko") if han.search(said(m)) and not hangul.search(said(m))] == []
+
+
 def test_no_message_hides_where_it_cannot_be_extracted() -> None:
     """A call inside an f-string, or with anything but a literal, would never reach a catalogue."""
     hidden = []
