@@ -80,16 +80,19 @@ def _through_click(words: Sequence[str], sink: JsonLines | None) -> int:
         return code if isinstance(code, int) else OK
     except click.exceptions.Exit as done:
         return done.exit_code
-    except SystemExit:
-        return OK  # click's word for a closed pipe: a reader that has enough is no failure
+    except SystemExit as done:
+        if isinstance(done.__context__, BrokenPipeError):
+            return OK  # click ends so when nobody reads: a reader that has enough is no failure
+        raise
     except click.ClickException as problem:
         problem.show()
         if sink is not None and not sink.ended:
             sink.end("usage-error", USAGE)
         return USAGE
     except (Exception, KeyboardInterrupt) as error:
-        cause = error.__cause__ if isinstance(error, click.Abort) else None
-        return _failed(cause or error, sink, invocation.verbose)
+        if isinstance(error, click.Abort):  # Ctrl-C or the end of input at a question of click's
+            error = error.__cause__ or KeyboardInterrupt()
+        return _failed(error, sink, invocation.verbose)
 
 
 def _failed(error: BaseException, sink: JsonLines | None, verbose: bool) -> int:

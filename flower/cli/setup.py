@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from flower.cli.options import agent_flags, global_options, refuse_flags, settings_of
-from flower.cli.terminal import is_interactive, shown_path
+from flower.cli.terminal import columns, is_interactive, shown_path, wrap
 from flower.config.probe import ProbeResult, probe
 from flower.config.setup_file import write_setup
 from flower.locale import _
@@ -41,7 +41,7 @@ def ask_and_write() -> ProbeResult:
             hint=_("Without one, set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN and ANTHROPIC_BASE_URL)."),
         )
     token = click.prompt(_("API key or token (not shown)"), hide_input=True, err=True, prompt_suffix=": ")
-    gateway = _optional(_("Gateway URL (Enter: Anthropic's own API)"))
+    gateway = _gateway()
     model = _optional(_("Model (Enter: the default)"))
     path = write_setup(token, gateway, model)
     click.echo(_("saved to {path}").format(path=shown_path(path)), err=True)
@@ -50,6 +50,20 @@ def ask_and_write() -> ProbeResult:
     result = probe()
     click.echo(_report(result), err=True)
     return result
+
+
+def _gateway() -> str:
+    explained = _(
+        "A gateway is a server that speaks Anthropic's Messages API in its place: a company's, another provider's."
+        " Its URL is what comes before /v1/messages."
+    )
+    for line in wrap(explained, columns()):
+        click.echo(line, err=True)
+    while url := _optional(_("Gateway URL (Enter: Anthropic's own API)")):
+        if url.startswith(("http://", "https://")):
+            return url
+        click.echo(_("{url} is no URL: it begins with http:// or https://").format(url=url), err=True)
+    return ""
 
 
 def _optional(text: str) -> str:

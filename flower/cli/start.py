@@ -32,9 +32,9 @@ def prepare(settings: Settings) -> None:
         from flower.config.probe import should_probe
         from flower.config.update import check_in_background
 
-        check_in_background(__version__, warn)
         if should_probe():
             _probe_or_set_up()
+        check_in_background(__version__, warn)  # after the questions of a setup: it speaks when it likes
 
 
 def _probe_or_set_up() -> None:
