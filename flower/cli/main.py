@@ -74,15 +74,15 @@ def _through_click(words: Sequence[str], sink: JsonLines | None) -> int:
         from flower.cli.completion import register
 
         register()
-    invocation = Invocation(sink)
+    invocation, stdout = Invocation(sink), sys.stdout
     try:
         code = flower.main(with_command(words), prog_name="flower", standalone_mode=False, obj=invocation)
         return code if isinstance(code, int) else OK
     except click.exceptions.Exit as done:
         return done.exit_code
-    except SystemExit as done:
-        if isinstance(done.__context__, BrokenPipeError):
-            return OK  # click ends so when nobody reads: a reader that has enough is no failure
+    except SystemExit:
+        if sys.stdout is not stdout:
+            return OK  # click puts another one there when nobody reads: a reader that has enough is no failure
         raise
     except click.ClickException as problem:
         problem.show()
@@ -90,9 +90,9 @@ def _through_click(words: Sequence[str], sink: JsonLines | None) -> int:
             sink.end("usage-error", USAGE)
         return USAGE
     except (Exception, KeyboardInterrupt) as error:
-        if isinstance(error, click.Abort):  # Ctrl-C or the end of input at a question of click's
-            error = error.__cause__ or KeyboardInterrupt()
-        return _failed(error, sink, invocation.verbose)
+        # Ctrl-C or the end of input at a question of click's
+        left = (error.__cause__ or KeyboardInterrupt()) if isinstance(error, click.Abort) else None
+        return _failed(left or error, sink, invocation.verbose)
 
 
 def _failed(error: BaseException, sink: JsonLines | None, verbose: bool) -> int:
