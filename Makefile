@@ -28,7 +28,7 @@ binary: $(VENV)/.freeze
 	$(BIN)/python packaging/build.py --level $(or $(LEVEL),10)
 
 test-frozen: $(VENV)/.dev $(VENV)/.freeze
-	$(BIN)/python -m pytest -m frozen tests/frozen $(ARGS)
+	$(BIN)/python -m pytest -m 'frozen and not soak' tests/frozen $(ARGS)
 
 # claude is put beside the tree, as a second name of the same file: a layer of its own, and no second copy.
 IMAGE ?= flower-box
@@ -40,7 +40,7 @@ image:
 	  --build-arg REVISION="$$(git rev-parse HEAD 2>/dev/null || echo unknown)" .
 
 test-box: $(VENV)/.dev
-	$(BIN)/python -m pytest -m box tests/box $(ARGS)
+	$(BIN)/python -m pytest -m 'box and not soak' tests/box $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -59,7 +59,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks $(ARGS)
 
 soak: $(VENV)/.dev
-	$(BIN)/python -m pytest -m soak $(ARGS)
+	$(BIN)/python -m pytest -m 'soak and not frozen and not box' $(ARGS)
 
 messages: $(VENV)/.dev
 	$(BIN)/python flower/locale/maintain.py

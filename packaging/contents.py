@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import importlib.util
 import pkgutil
+import re
 import sys
 import sysconfig
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
+
+from packaging.requirements import Requirement
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parent.parent
 
 LEFT_OUT = [
     # Of flower: the tool that maintains catalogues.
@@ -23,22 +33,6 @@ LEFT_OUT = [
     "ensurepip",
     "distutils",
     "pydoc_data",
-    # What others would use if it is there; only the build needs it.
-    "babel",
-    "brotli",
-    "zstandard",
-    "pip",
-    "setuptools",
-    "pkg_resources",
-    "wheel",
-    "PyInstaller",
-    "pytest",
-    "_pytest",
-    "hypothesis",
-    "mypy",
-    "IPython",
-    "rich",
-    "pygments",
 ]
 
 READ_SUFFIXES = (".md", ".json", ".mo", ".sh")
@@ -61,6 +55,49 @@ READ_AT_RUN_TIME = (
     "anyio",
 )
 """Distributions that are asked for their version or entry points while flower runs."""
+
+
+def not_ours() -> list[str]:
+    """Top-level modules of what is installed here and no requirement of flower leads to.
+
+    Many packages use another if it is there. What goes in must not depend on what else the builder's environment
+    holds, or two builds of one commit would differ.
+    """
+    required = requirements()
+    mine: set[str] = set()
+    others: set[str] = set()
+    for found in distributions():
+        names = {
+            path.parts[0].partition(".")[0] for path in found.files or () if path.suffix in (".py", ".so")
+        }
+        (mine if canonical(found.metadata["Name"]) in required else others).update(names)
+    return sorted(name for name in others - mine - sys.stdlib_module_names if name.isidentifier())
+
+
+def requirements() -> set[str]:
+    """Names of the distributions that pyproject.toml asks for, and of all that those ask for."""
+    with (ROOT / "pyproject.toml").open("rb") as stream:
+        wanted = [Requirement(line) for line in tomllib.load(stream)["project"]["dependencies"]]
+    found = {"flower-agent"}
+    seen: set[tuple[str, str]] = set()
+    while wanted:
+        asked = wanted.pop()
+        name = canonical(asked.name)
+        for extra in ("", *asked.extras):
+            if (name, extra) in seen:
+                continue
+            seen.add((name, extra))
+            try:
+                below = [Requirement(line) for line in distribution(name).requires or ()]
+            except PackageNotFoundError:  # its marker says another system
+                continue
+            found.add(name)
+            wanted += [one for one in below if one.marker is None or one.marker.evaluate({"extra": extra})]
+    return found
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def standard_library() -> list[str]:

@@ -38,6 +38,24 @@ def test_the_demo_and_its_continuation(room: Room) -> None:
     again = room.run("flower", "demo", where=inside)
     assert again.returncode == 0, again.stderr[-2000:]
     assert "this conversation has sent out 2 task(s) before" in again.stderr
+    looked_at(room, f"{inside}/demo")
+
+
+def looked_at(room: Room, where: str) -> None:
+    """Every command that looks finds its own parts inside too."""
+
+    def said(*words: str) -> str:
+        done = room.run("flower", *words, where=where)
+        assert done.returncode == 0, (words, done.stderr[-2000:])
+        return done.stdout
+
+    for words in (["status"], ["steps"], ["sessions"]):
+        assert "干活" in said(*words), words
+    lineage = json.loads((room.root / where.lstrip("/") / "runs" / "lineage.json").read_text("utf-8"))
+    session = lineage["steps"]["干活"]
+    assert "md2html" in said("show", session)
+    assert all(json.loads(line)["sessionId"] == session for line in said("export", session).splitlines())
+    assert "claude" in room.run("flower", "doctor", where=where).stdout
 
 
 @pytest.mark.parametrize(("language", "word"), [("zh", "工作流"), ("ko", "워크플로")])

@@ -12,11 +12,10 @@ import subprocess
 import sys
 import types
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
-
-from flower.scripted.demo import demo_script
 
 ROOT = Path(__file__).parents[2]
 CLAUDE = Path("_internal/claude_agent_sdk/_bundled/claude")
@@ -77,6 +76,18 @@ def test_no_file_tells_where_it_was_built(tree: Path) -> None:
             assert path.name not in ("RECORD", "direct_url.json", "INSTALLER"), path
 
 
+def test_nothing_is_inside_that_flower_does_not_ask_for(tree: Path) -> None:
+    """Packages use others where they find them: what this environment holds besides must not matter."""
+    sys.path.insert(0, str(ROOT / "packaging"))
+    from contents import not_ours
+
+    others = set(not_ours())
+    assert {"pytest", "yaml", "PyInstaller"} <= others and not {"flower", "mcp"} & others
+    inside = {name.partition(".")[0] for name, _ in modules(tree)}
+    assert not inside & others
+    assert not others & {path.name.partition(".")[0] for path in (tree / "_internal").iterdir()}
+
+
 def test_no_module_tells_where_it_was_built(tree: Path) -> None:
     names = []
     for name, data in modules(tree):
@@ -107,7 +118,16 @@ def test_what_is_read_at_run_time_is_inside(tree: Path) -> None:
         elif path.suffix == ".mo":
             assert copy.stat().st_size > 1000
     assert os.access(inside / "supervise" / "claude-guard.sh", os.X_OK)
-    assert demo_script.__module__ in {name for name, _ in modules(tree)}
+    # Without the SDK's own version the CLI would not be started early, and nobody would notice.
+    (sdk,) = (tree / "_internal").glob("claude_agent_sdk-*.dist-info/METADATA")
+    assert f"\nVersion: {metadata.version('claude-agent-sdk')}\n" in sdk.read_text("utf-8")
+    ours = {name for name, _ in modules(tree) if name.split(".")[0] == "flower"}
+    wanted = {module_name(path) for path in (ROOT / "flower").rglob("*.py")}
+    assert wanted - ours == {"flower.__main__", "flower.locale.maintain"}
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
 def test_it_is_no_larger_than_it_must_be(binary: Path, tree: Path) -> None:
@@ -125,19 +145,29 @@ def test_the_checksums_are_right(binary: Path) -> None:
     subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=binary.parent, check=True)
 
 
-def test_a_second_build_elsewhere_has_the_same_bytes(tree: Path, tmp_path: Path) -> None:
-    """From another copy of the sources, in another place."""
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.soak)], ids=["tree", "file"])
+def test_a_second_build_elsewhere_has_the_same_bytes(
+    binary: Path, tree: Path, tmp_path: Path, whole: bool
+) -> None:
+    """From another copy of the sources, in another place, by somebody with other habits."""
     elsewhere = tmp_path / "another" / "checkout"
     kept = shutil.ignore_patterns("__pycache__", "*_cache", "dist", "build")
     for name in ("flower", "packaging"):
         shutil.copytree(ROOT / name, elsewhere / name, ignore=kept)
     for name in ("pyproject.toml", "hatch_build.py"):
         shutil.copy(ROOT / name, elsewhere)
-    words = [sys.executable, "packaging/build.py", "--tree-only", "--out", str(tmp_path / "out")]
-    done = subprocess.run(words, cwd=elsewhere, capture_output=True, text=True, timeout=540)
+    (tmp_path / "tmp").mkdir()
+    habits = {"HOME": str(tmp_path), "TMPDIR": str(tmp_path / "tmp"), "TZ": "Asia/Seoul", "LANG": "C"}
+    words = ["packaging/build.py", "--out", str(tmp_path / "out"), *([] if whole else ["--tree-only"])]
+    done = subprocess.run(
+        [sys.executable, *words], cwd=elsewhere, env={"PATH": os.environ["PATH"], **habits}, umask=0o077,
+        capture_output=True, text=True, timeout=540,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     first, second = listing(tree), listing(tmp_path / "out" / "flower")
     assert first == second, sorted(set(first.items()) ^ set(second.items()))
+    if whole:
+        assert (tmp_path / "out" / binary.name).read_bytes() == binary.read_bytes()
 
 
 def listing(tree: Path) -> dict[str, tuple[int, str]]:
