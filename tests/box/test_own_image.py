@@ -11,6 +11,7 @@ import pytest
 
 from tests.box.box import Box
 from tests.box.conftest import Person
+from tests.frozen.room import MIRROR
 
 COMPILER = """\
 FROM debian:bookworm-slim
@@ -49,6 +50,18 @@ def empty(engine: Box) -> Iterator[str]:
     engine.docker("image", "rm", "flower-box-test:empty")
 
 
+@pytest.fixture
+def old(engine: Box) -> Iterator[str]:
+    """An image with git whose glibc is older than what the binary was built with."""
+    name = "flower-box-test:old"
+    words = ["mmdebstrap", "--quiet", "--variant=minbase", "--include=git", "bullseye", "-", MIRROR]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as made:
+        subprocess.run(["docker", "import", "-", name], stdin=made.stdout, env=engine.env, check=True)
+    assert made.returncode == 0
+    yield name
+    engine.docker("image", "rm", name)
+
+
 @pytest.mark.parametrize("uid", [1234])
 def test_the_worker_compiles_and_runs_with_the_images_tools(person: Person, compiler: str, uid: int) -> None:
     box = person(uid=uid, FLOWER_BASE=compiler)
@@ -62,10 +75,19 @@ def test_the_worker_compiles_and_runs_with_the_images_tools(person: Person, comp
 
 
 def test_what_an_image_lacks(person: Person, empty: str) -> None:
-    for base, lack in ((empty, "no /bin/sh"), ("debian:bookworm-slim", "no git")):
-        box = person(FLOWER_BASE=base)
-        done = box.run(box.dir, "hi")
-        lines = [line for line in done.stderr.splitlines() if not line.startswith("WARNING: IPv4")]
-        assert done.returncode == 5 and len(lines) == 1, done.stderr
-        assert base in lines[0] and lack in lines[0]
-        box.leaves_nothing()
+    refused(person, empty, "no /bin/sh")
+    refused(person, "debian:bookworm-slim", "no git")
+
+
+@pytest.mark.soak
+def test_an_image_whose_glibc_is_too_old(person: Person, old: str) -> None:
+    refused(person, old, "glibc is too old")
+
+
+def refused(person: Person, base: str, lack: str) -> None:
+    box = person(FLOWER_BASE=base)
+    done = box.run(box.dir, "hi")
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("WARNING: IPv4")]
+    assert done.returncode == 5 and len(lines) == 1, done.stderr
+    assert base in lines[0] and lack in lines[0]
+    box.leaves_nothing()
