@@ -1,5 +1,5 @@
 #!/bin/bash
-# An engine of our own for the tests, where none is running: Debian's docker.io, as root, without a registry.
+# An engine of our own for the tests, where none is running: Debian's docker.io, as root, options a registry.
 #
 #   eval "$(tests/box/engine.sh)"       starts it (half a minute the first time) and says DOCKER_HOST
 #   tests/box/engine.sh stop            ends it; images and volumes stay for the next time
@@ -46,7 +46,7 @@ install_missing() {
     command -v mmdebstrap >/dev/null || missing+=(mmdebstrap)
     command -v curl >/dev/null || missing+=(curl)
     ((${#missing[@]})) || return 0
-    { apt-get update -q && apt-get install -y -q --no-install-recommends "${missing[@]}"; } >"$state/apt.log" 2>&1
+    { apt-get update -q && apt-get install -y -q -o Acquire::Retries=5 --no-install-recommends "${missing[@]}"; } >"$state/apt.log" 2>&1
 }
 
 start() {
@@ -61,11 +61,17 @@ start() {
 }
 
 base_image() { # $1: a suite of Debian's
-    local name=debian:$1-slim sources=/etc/apt/sources.list.d/debian.sources without=()
+    local name=debian:$1-slim sources=/etc/apt/sources.list.d/debian.sources options=() left
     ! docker image inspect "$name" >/dev/null 2>&1 || return 0
     [[ -e $sources ]] || sources=/etc/apt/sources.list
-    for place in doc man locale info; do without+=("--dpkgopt=path-exclude=/usr/share/$place/*"); done
-    env -i PATH="$PATH" HOME="$state" mmdebstrap --variant=minbase --quiet "${without[@]}" "$1" "$state/base.tar" "$sources"
+    for place in doc man locale info; do options+=("--dpkgopt=path-exclude=/usr/share/$place/*"); done
+    options+=("--aptopt=Acquire::Retries 5")
+    # A mirror may be away for a moment.
+    for left in 2 1 0; do
+        env -i PATH="$PATH" HOME="$state" mmdebstrap --variant=minbase --quiet "${options[@]}" "$1" "$state/base.tar" "$sources" &&
+            break
+        ((left)) || exit 1
+    done
     docker import --change 'CMD ["bash"]' "$state/base.tar" "$name" >/dev/null
     rm -f "$state/base.tar"
 }

@@ -15,7 +15,7 @@ from tests.frozen.room import MIRROR
 
 COMPILER = """\
 FROM debian:bookworm-slim
-RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc git libc6-dev && rm -rf /var/lib/apt/lists/*
+RUN apt-get update -qq && apt-get install -y -qq -o Acquire::Retries=5 --no-install-recommends gcc git libc6-dev && rm -rf /var/lib/apt/lists/*
 ENV FB_OF_THE_IMAGE=yes
 """
 PROGRAM = 'printf "#include <stdio.h>\\nint main(void){puts(\\"compiled\\");}" >a.c && gcc -o a a.c && ./a'

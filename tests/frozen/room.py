@@ -16,6 +16,7 @@ import psutil
 UID = 4321
 USER = "ada"
 MIRROR = "http://deb.debian.org/debian"
+TRIES = 3
 
 
 def suite() -> str:
@@ -27,6 +28,24 @@ def suite() -> str:
         if line.startswith("VERSION_CODENAME=")
     ]
     return named[0] if "\nID=debian" in f"\n{facts}" and named else "trixie"
+
+
+def sources(of: str) -> str:
+    """Where that Debian comes from: what this machine uses if it is the same one."""
+    places = (Path("/etc/apt/sources.list.d/debian.sources"), Path("/etc/apt/sources.list"))
+    usable = [str(place) for place in places if place.exists() and of in place.read_text("utf-8").split()]
+    return usable[0] if usable else MIRROR
+
+
+def debootstrap(root: Path) -> None:
+    """A mirror may be away for a moment; what it had sent is thrown away then."""
+    words = ["mmdebstrap", "--quiet", "--variant=essential", "--mode=root", "--aptopt=Acquire::Retries 5"]
+    for left in reversed(range(TRIES)):
+        made = subprocess.run([*words, suite(), str(root), sources(suite())])
+        if made.returncode == 0:
+            return
+        assert left, "no Debian could be made"
+        shutil.rmtree(root, ignore_errors=True)
 
 
 @dataclass
@@ -47,8 +66,7 @@ class Room:
 
     @classmethod
     def make(cls, root: Path, binary: Path) -> Room:
-        variant = ["mmdebstrap", "--quiet", "--variant=essential", "--mode=root"]
-        subprocess.run([*variant, suite(), str(root), MIRROR], check=True)
+        debootstrap(root)
         with (root / "etc" / "passwd").open("a", encoding="ascii") as file:
             file.write(f"{USER}:x:{UID}:{UID}::/home/{USER}:/bin/sh\n")
         home = root / "home" / USER
