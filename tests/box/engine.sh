@@ -1,5 +1,5 @@
 #!/bin/bash
-# An engine of our own for the tests, where none is running: Debian's docker.io, as root, options a registry.
+# An engine of our own for the tests, where none is running: Debian's docker.io, as root, without a registry.
 #
 #   eval "$(tests/box/engine.sh)"       starts it (half a minute the first time) and says DOCKER_HOST
 #   tests/box/engine.sh stop            ends it; images and volumes stay for the next time
