@@ -10,7 +10,7 @@ from typing import Any, Literal
 from flower.inspect.database import Database, Row
 from flower.inspect.spilled import find_spilled
 from flower.locale import _
-from flower.transcript.pairs import INTERRUPT_MARKS
+from flower.transcript.traits import INTERRUPT_MARKS
 
 Kind = Literal["prompt", "text", "thought", "call", "result", "summary", "note", "error", "agent", "damaged"]
 
