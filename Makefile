@@ -55,7 +55,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)
 
 soak: $(VENV)/.dev
@@ -85,6 +85,10 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml hatch_build.py
 $(VENV)/.freeze: $(VENV)/bin/python pyproject.toml hatch_build.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[freeze]'
 	@touch $(VENV)/.installed $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml hatch_build.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'

@@ -19,11 +19,12 @@ from typing import Any
 
 from flower.books.ignore import hide
 from flower.books.payload import context_of
-from flower.books.sqlite import SqliteSessionStore, store_key
+from flower.books.sqlite import SqliteSessionStore
 from flower.model import BooksError
 from flower.transcript.expire import EphemeralPolicy
+from flower.transcript.look import Entry
 from flower.transcript.prune import PrunePolicy
-from flower.transcript.record import Entry, Record, records_of
+from flower.transcript.record import Record, records_of
 from flower.transcript.report import TrimReport
 from flower.transcript.rewrite import Rules, rewrite
 from flower.transcript.trim import TrimPolicy
@@ -78,8 +79,13 @@ class SpillDirectory:
             self.path.mkdir(parents=True, exist_ok=True)
         beside = f"{target}.{secrets.token_hex(4)}.tmp"
         try:
-            with open(beside, "xb") as file:
-                file.write(data)
+            file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            try:
+                view = memoryview(data)
+                while view:
+                    view = view[os.write(file, view) :]
+            finally:
+                os.close(file)
             os.replace(beside, target)
         except BaseException:
             with contextlib.suppress(OSError):  # The first error is the one to tell.
@@ -119,12 +125,8 @@ class _RewritingStore:
 
     async def load(self, key: Key) -> list[Entry] | None:
         """The entries as the model is to see them; None if there are none."""
-        entries = await self.backend.load(key)
-        if entries is None:
-            return None
-        skipped = int(getattr(self.backend, "skipped", 0))
-        records = await asyncio.to_thread(self._rewritten, key, entries, None, skipped)
-        return [record.entry() for record in records]
+        stored = await self._stored(key)
+        return await asyncio.to_thread(self._loaded, key, stored) if stored is not None else None
 
     async def list_sessions(self, project_key: str) -> Any:
         return await self.backend.list_sessions(project_key)
@@ -154,11 +156,10 @@ class _RewritingStore:
         Raises:
             LookupError: the store holds nothing under the key.
         """
-        rows = await _rows_of(self.backend, key)
-        entries = await self.backend.load(key) if rows is None else None
-        if not rows and not entries:
+        stored = await self._stored(key)
+        if not stored:
             raise LookupError(f"no entries under {dict(key)!r}")
-        return await asyncio.to_thread(self._write, key, Path(path), entries, rows)
+        return await asyncio.to_thread(self._write, key, Path(path), stored)
 
     def has_session(self, project_key: str, session_id: str) -> bool:
         """Does the session hold an entry? A store that cannot say is asked through its `load`."""
@@ -204,15 +205,20 @@ class _RewritingStore:
     def _load_now(self, project_key: str, session_id: str) -> list[Entry]:
         return _run(self.backend.load({"project_key": project_key, "session_id": session_id})) or []
 
-    def _rewritten(
-        self, key: Key, entries: list[Entry] | None, rows: list[Any] | None, skipped: int = 0
-    ) -> list[Record]:
-        if rows is not None:
-            records = [record for (raw,) in rows if (record := Record.of_row(raw or b"")) is not None]
-            skipped = len(rows) - len(records)
-            rows.clear()
+    async def _stored(self, key: Key) -> list[Any] | None:
+        """The rows as text where the backend has them, so that most need not be parsed; else its entries."""
+        if isinstance(self.backend, SqliteSessionStore):
+            return await self.backend.load_rows(key) or None
+        entries: list[Entry] | None = await self.backend.load(key)
+        return entries
+
+    def _rewritten(self, key: Key, stored: list[Any]) -> list[Record]:
+        if stored and isinstance(stored[0], bytes):
+            records = [record for raw in stored if (record := Record.of_row(raw)) is not None]
+            skipped = len(stored) - len(records)
+            stored.clear()  # What is dropped need not stay in memory.
         else:
-            records = records_of(entries or [])
+            records, skipped = records_of(stored), int(getattr(self.backend, "skipped", 0))
         session = key["session_id"] + ("/" + key["subpath"] if key.get("subpath") else "")
         records, report = rewrite(records, self.rules, session, self._spill)
         report.skipped = skipped
@@ -220,11 +226,11 @@ class _RewritingStore:
         self.last_report = report
         return records
 
-    def _write(
-        self, key: Key, path: Path, entries: list[Entry] | None, rows: list[Any] | None
-    ) -> Materialised:
-        records = self._rewritten(key, entries, rows, int(getattr(self.backend, "skipped", 0)))
-        _write_lines(path, records)
+    def _loaded(self, key: Key, stored: list[Any]) -> list[Entry]:
+        return [record.entry() for record in self._rewritten(key, stored)]
+
+    def _write(self, key: Key, path: Path, stored: list[Any]) -> Materialised:
+        _write_lines(path, self._rewritten(key, stored))
         assert self.last_report is not None
         return Materialised(self.last_report, self.inserted)
 
@@ -279,17 +285,6 @@ def trim_report(store: Any) -> TrimReport:
     nothing.
     """
     return getattr(store, "last_report", None) or TrimReport()
-
-
-async def _rows_of(store: Any, key: Key) -> list[Any] | None:
-    """The rows as text, one tuple each, so that most of them need not be parsed; None if the store cannot
-    give them.
-    """
-    if not isinstance(store, SqliteSessionStore):
-        return None
-    query = "SELECT CAST(payload AS BLOB) FROM entries WHERE store_key = ? ORDER BY seq"
-    rows: list[Any] = await store._later(store._rows, query, store_key(key))
-    return rows
 
 
 def _write_lines(path: Path, records: list[Record]) -> None:

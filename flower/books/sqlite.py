@@ -35,6 +35,8 @@ _STATE = (
     "SELECT (SELECT next_seq FROM meta WHERE store_key = ?1), (SELECT mtime FROM meta WHERE store_key = ?1),"
     " (SELECT max(seq) FROM entries WHERE store_key = ?1)"
 )
+# As bytes, because a damaged row need not be UTF-8.
+_PAYLOADS = "SELECT CAST(payload AS BLOB) FROM entries WHERE store_key = ? ORDER BY seq"
 CLOSE_S = 60.0
 """Seconds that ``close`` waits for writes another process holds up, before it gives them up with an error."""
 
@@ -129,6 +131,10 @@ class SqliteSessionStore:
         A row that cannot be parsed is left out and counted in ``skipped``.
         """
         return await self._later(self._load, key)
+
+    async def load_rows(self, key: Mapping[str, str]) -> list[bytes]:
+        """The rows of a transcript as they are stored, in that order."""
+        return await self._later(self._load_rows, key)
 
     async def list_sessions(self, project_key: str) -> list[dict[str, Any]]:
         """``[{"session_id", "mtime"}]`` of a project's main transcripts; mtime in ms since the epoch."""
@@ -295,14 +301,15 @@ class SqliteSessionStore:
             (project, session, self._last_mtime, encode(summary["data"])),
         )
 
+    def _load_rows(self, key: Mapping[str, str]) -> list[bytes]:
+        return [row[0] or b"" for row in self._rows(_PAYLOADS, store_key(key))]
+
     def _load(self, key: Mapping[str, str]) -> list[Entry] | None:
-        # As bytes, because a damaged row need not be UTF-8.
-        query = "SELECT CAST(payload AS BLOB) FROM entries WHERE store_key = ? ORDER BY seq"
         count = 0
 
         def payloads() -> Iterator[bytes]:
             nonlocal count
-            for row in self._db.execute(query, (store_key(key),)):
+            for row in self._db.execute(_PAYLOADS, (store_key(key),)):
                 count += 1
                 yield row[0]
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .record import Entry, Record, records_of
+from .look import Entry
+from .record import Record, records_of
 from .wire import Problem
 
 _LINKED = ("user", "assistant", "attachment", "system")
@@ -71,11 +72,11 @@ def relink(records: Sequence[Record]) -> None:
     alive: set[str | None] = {r.uuid for r in records if r.uuid is not None and not r.dropped}
     for uuid in [u for u in up if u in alive]:  # a later copy of a living entry was dropped
         del up[uuid]
-    for record in records:
-        if not record.dropped and record.parent in up:
+    for record in records if up else ():
+        if record.parent in up and not record.dropped:
             record.set_parent(_living(record.parent, up))
         leaf = record.look.leafUuid
-        if not record.dropped and isinstance(leaf, str) and leaf in up:
+        if leaf is not None and isinstance(leaf, str) and leaf in up and not record.dropped:
             record.set_leaf(_living(leaf, up))
     _mend([r for r in records if r.uuid is not None and not r.dropped], alive)
 
@@ -97,15 +98,16 @@ def _mend(records: Sequence[Record], alive: set[str | None]) -> None:
     passed: set[str | None] = {None}
     forward = False
     for record in records:
-        thread = record.thread
-        if record.type not in _LINKED and record.parent is None:
-            passed.add(record.uuid)
-            continue
-        root = record.parent is None and thread in before and not starts_anew(record)
-        if root or (record.parent is not None and record.parent not in alive):
-            record.set_parent(before.get(thread))
+        thread, parent = record.thread, record.parent
+        if parent is None or parent not in passed:  # All others hang where they should.
+            if parent is None and record.type not in _LINKED:
+                passed.add(record.uuid)
+                continue
+            root = parent is None and thread in before and not starts_anew(record)
+            if root or (parent is not None and parent not in alive):
+                record.set_parent(before.get(thread))
+            forward = forward or record.parent not in passed
         before[thread] = record.uuid
-        forward = forward or record.parent not in passed
         passed.add(record.uuid)
     # A circle needs a parent that is stored after its child.
     circular = _circular({r.uuid: r.parent for r in records if r.uuid is not None}) if forward else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .pairs import Pairs
+from .pairs import Pairs, texts_of
 from .report import TrimReport
 from .shell import is_ephemeral
 
@@ -49,15 +49,16 @@ def expire(pairs: Pairs, policy: EphemeralPolicy, report: TrimReport) -> None:
     looks = []
     for use, answer in pairs.answered():
         command = use.command
-        if command is not None and answer.settled and is_ephemeral(command):
+        if command is not None and is_ephemeral(command) and answer.settled:
             looks.append((command, answer))
     block = max(1, policy.block)
     for n, (command, answer) in enumerate(looks[: boundary(len(looks), policy.keep_recent, block)]):
-        size = sum(map(len, answer.texts()))
+        body = answer.part.body
+        size = sum(map(len, texts_of(body)))
         # The age is the one at the moment it expired, and says the same ever after.
         age = (n // block + 1) * block + max(0, policy.keep_recent) - n - 1
         text = policy.text.format(cmd=_short(command), age=age)
-        if size > policy.max_chars or answer.block.get("content") == text:
+        if size > policy.max_chars or body == text:
             continue
         answer.set_body(text)
         report.expired += 1

@@ -7,10 +7,14 @@ import binascii
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import UNSET
+
 from .chain import starts_anew
 from .expire import boundary
+from .look import Part, kinds_of
 from .record import Block, Record
 from .report import TrimReport
+from .traits import IMAGE
 from .trim import Spill
 
 KEEP_IMAGES = 60
@@ -24,32 +28,31 @@ _SUFFIX = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "imag
 
 def limit_images(records: Sequence[Record], spill: Spill, report: TrimReport) -> None:
     """Replaces the oldest images since the last compaction by notes, as many as it takes."""
-    holding: list[tuple[Record, Block]] = []
+    holding: list[tuple[Record, Part]] = []
     for record in records:
-        if starts_anew(record):
+        if record.traits & IMAGE:
+            if not record.dropped and not record.protected:
+                for part in record.parts:
+                    holding += [(record, part)] * _images(part)
+        elif starts_anew(record):
             holding = []
-        elif type(record.content) is list and not record.dropped and not record.protected:
-            for block in record.content:
-                if type(block) is dict and block.get("type") in ("image", "tool_result"):
-                    holding += [(record, block)] * _images(block)
     old = holding[: boundary(len(holding), KEEP_IMAGES, BLOCK)]
     left: dict[int, int] = {}
-    for _, block in old:
-        left[id(block)] = left.get(id(block), 0) + 1
-    for record, block in old:
-        count = left.pop(id(block), 0)
+    for _, part in old:
+        left[id(part)] = left.get(id(part), 0) + 1
+    for record, part in old:
+        count = left.pop(id(part), 0)
         if count:
-            record.replace(block, _without(block, count, spill))
+            record.replace(part, _without(record.block(part), count, spill))
             report.images += count
 
 
-def _images(block: Block) -> int:
-    if block["type"] == "image":
+def _images(part: Part) -> int:
+    if part.type == "image":
         return 1
-    content = block.get("content")
-    if type(content) is not list:
+    if part.type != "tool_result" or part.content is UNSET or bytes(part.content)[:1] != b"[":
         return 0
-    return sum(isinstance(inner, dict) and inner.get("type") == "image" for inner in content)
+    return kinds_of(part.content).count("image")
 
 
 def _without(block: Block, count: int, spill: Spill) -> Block:

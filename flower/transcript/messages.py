@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .chain import leaf_of
-from .record import SPEAKERS, Block, Entry, Record, records_of
+from .look import Entry
+from .record import SPEAKERS, Block, Record, records_of
 
 Message = dict[str, Any]
 
@@ -73,14 +74,12 @@ def _with_parallel(chain: list[Record], records: Sequence[Record]) -> list[Recor
     for record in records:
         ident = record.message_id
         if record.type == "assistant" and ident in ids and ident is not None:
-            calls.update((str(b.get("id")), ident) for b in record.blocks if b.get("type") == "tool_use")
+            calls.update((str(part.id), ident) for part in record.parts if part.type == "tool_use")
             if record.uuid not in on_chain:
                 siblings.setdefault(ident, []).append(record)
     for record in records:
         if record.type == "user" and record.uuid not in on_chain:
-            asked = {
-                calls.get(str(b.get("tool_use_id"))) for b in record.blocks if b.get("type") == "tool_result"
-            }
+            asked = {calls.get(str(part.tool_use_id)) for part in record.parts if part.type == "tool_result"}
             for ident in asked - {None}:
                 siblings.setdefault(str(ident), []).append(record)
     last = {record.message_id: record.uuid for record in chain if record.type == "assistant"}

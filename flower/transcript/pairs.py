@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from typing import Any
 
+import msgspec
+from msgspec import UNSET
+
+from .look import Part
 from .marks import INTERRUPT_MARKS
-from .record import Block, Record
+from .record import Record
+from .traits import MARK, RESULT, USE
 
 
-@dataclass
-class Use:
+class Use(msgspec.Struct, gc=False, eq=False):
     """A tool call and the entry it stands in."""
 
     record: Record
-    block: Block
+    part: Part
     removed: bool = False
 
     @property
     def command(self) -> str | None:
         """What a Bash call runs; None for other tools."""
-        given = self.block.get("input")
-        if self.block.get("name") != "Bash" or not isinstance(given, dict):
+        part = self.part
+        if part.name != "Bash" or part.input is None:
             return None
-        command = given.get("command")
+        command = part.input.command
         return command if isinstance(command, str) else None
 
 
-@dataclass
-class Answer:
+class Answer(msgspec.Struct, gc=False, eq=False):
     """A tool's result and the entry it stands in."""
 
     record: Record
-    block: Block
+    part: Part
     removed: bool = False
 
     @property
@@ -50,65 +53,70 @@ class Answer:
         look = self.record.look
         if look.toolDenialKind == "user-rejected" and not isinstance(look.permissionDecision, dict):
             return True
-        content = self.block.get("content")
-        return isinstance(content, str) and len(content) < 100 and content.strip() in INTERRUPT_MARKS
+        if not self.record.traits & MARK:
+            return False
+        content = self.part.body
+        return isinstance(content, str) and content.strip() in INTERRUPT_MARKS
 
     @property
     def settled(self) -> bool:
         """A result that stands for itself: the tool ran to its end."""
-        return self.editable and self.record.look.toolDenialKind is None and not self.interrupted
+        return self.record.look.toolDenialKind is None and self.editable and not self.interrupted
 
     @property
     def editable(self) -> bool:
         """Not part of a summary, and still there."""
         return not (self.record.protected or self.record.dropped)
 
-    def set_body(self, content: str | list[Block]) -> None:
+    def set_body(self, content: str | list[Any]) -> None:
         """Another content for the result; the block itself stays, because each call needs one."""
-        new = {**self.block, "content": content}
-        self.record.replace(self.block, new)
-        self.block = new
+        self.record.edit(self.part, content=content)
 
     def drop_error(self) -> None:
         """No longer marked as an error."""
-        if "is_error" in self.block:
-            new = {name: value for name, value in self.block.items() if name != "is_error"}
-            self.record.replace(self.block, new)
-            self.block = new
+        if self.part.is_error is not UNSET:
+            self.record.edit(self.part, is_error=UNSET)
 
     def texts(self) -> list[str]:
-        content = self.block.get("content")
-        if isinstance(content, str):
-            return [content]
-        if not isinstance(content, list):
-            return []
-        return [b["text"] for b in content if isinstance(b, dict) and isinstance(b.get("text"), str)]
+        return texts_of(self.part.body)
+
+    def chars(self) -> int:
+        """How many characters its texts have."""
+        return sum(map(len, self.texts()))
 
 
-@dataclass
-class Pairs:
+def texts_of(body: Any) -> list[str]:
+    """The texts in a result's decoded content."""
+    if isinstance(body, str):
+        return [body]
+    if not isinstance(body, list):
+        return []
+    return [b["text"] for b in body if isinstance(b, dict) and isinstance(b.get("text"), str)]
+
+
+class Pairs(msgspec.Struct):
     """Tool calls and results by id, in the order of storing; of copies the first."""
 
-    uses: dict[str, Use] = field(default_factory=dict)
-    answers: dict[str, Answer] = field(default_factory=dict)
+    uses: dict[str, Use]
+    answers: dict[str, Answer]
 
     def answered(self) -> Iterable[tuple[Use, Answer]]:
         """Every call that has a result, in the order of the results."""
-        return ((self.uses[ident], answer) for ident, answer in self.answers.items() if ident in self.uses)
+        uses = self.uses
+        return ((uses[ident], answer) for ident, answer in self.answers.items() if ident in uses)
 
 
 def pairs_of(records: Iterable[Record]) -> Pairs:
     """The index of all calls and results of the living records."""
-    pairs = Pairs()
+    uses: dict[str, Use] = {}
+    answers: dict[str, Answer] = {}
     for record in records:
-        if record.dropped or type(record.content) is not list:
+        if not record.traits & (USE | RESULT) or record.dropped:
             continue
-        for block in record.content:
-            if type(block) is not dict:
-                continue
-            kind = block.get("type")
+        for part in record.parts:
+            kind = part.type
             if kind == "tool_use" and record.type == "assistant":
-                pairs.uses.setdefault(str(block.get("id")), Use(record, block))
+                uses.setdefault(str(part.id), Use(record, part))
             elif kind == "tool_result" and record.type == "user":
-                pairs.answers.setdefault(str(block.get("tool_use_id")), Answer(record, block))
-    return pairs
+                answers.setdefault(str(part.tool_use_id), Answer(record, part))
+    return Pairs(uses, answers)

@@ -8,10 +8,14 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from msgspec import UNSET
+
+from .look import Entry, Part
 from .marks import INTERRUPT_MARKS
 from .pairs import Answer, Pairs, Use
-from .record import Entry, Record
+from .record import Record
 from .report import TrimReport
+from .traits import MARK
 
 INTERRUPTED = (
     "[The turn was interrupted here; this tool was not run to its end. What it did until then is not known.]"
@@ -73,12 +77,11 @@ def prune(
 
 def _drop_errors(records: Sequence[Record], report: TrimReport) -> None:
     for record in records:
-        look = record.look
-        if record.type != "assistant" or record.protected or record.dropped:
+        if record.type != "assistant":
             continue
-        if look.isApiErrorMessage is True or (
-            look.message is not None and look.message.model == "<synthetic>"
-        ):
+        look = record.look
+        synthetic = look.message is not None and look.message.model == "<synthetic>"
+        if (synthetic or look.isApiErrorMessage is True) and not (record.protected or record.dropped):
             record.dropped = True
             report.errors += 1
             report.shrank(_size(record))
@@ -86,10 +89,10 @@ def _drop_errors(records: Sequence[Record], report: TrimReport) -> None:
 
 def _neutralize_lost_agents(pairs: Pairs, report: TrimReport) -> None:
     for answer in pairs.answers.values():
-        texts = answer.texts()
-        if not answer.editable or not answer.block.get("is_error") or not texts:
+        if not answer.part.is_error or not answer.editable:
             continue
-        if texts[0].startswith(_LOST_AGENT):
+        texts = answer.texts()
+        if texts and texts[0].startswith(_LOST_AGENT):
             report.errors += 1
             report.shrank(sum(map(len, texts)), len(LOST))
             answer.set_body(LOST)
@@ -100,7 +103,7 @@ def _drop_denials(records: Sequence[Record], pairs: Pairs, keep: int, report: Tr
     denied = [(use, answer) for use, answer in pairs.answered() if answer.denied and answer.editable]
     emptied: set[str] = set()
     for use, answer in denied[: max(0, len(denied) - max(0, keep))]:
-        report.shrank(len(str(use.block.get("input"))) + sum(map(len, answer.texts())))
+        report.shrank(len(str(use.record.block(use.part).get("input"))) + answer.chars())
         report.denials += 1
         _remove(answer)
         _remove(use)
@@ -110,10 +113,10 @@ def _drop_denials(records: Sequence[Record], pairs: Pairs, keep: int, report: Tr
 
 def _remove(part: Use | Answer) -> None:
     record, part.removed = part.record, True
-    if len(record.content) == 1:
+    if len(record.parts) == 1:
         record.dropped = True
     else:
-        record.replace(part.block)
+        record.remove(part.part)
 
 
 def _drop_bare_thoughts(records: Sequence[Record], messages: set[str]) -> None:
@@ -127,40 +130,35 @@ def _drop_bare_thoughts(records: Sequence[Record], messages: set[str]) -> None:
         if record.message_id in messages and not record.dropped and record.type == "assistant":
             parts.setdefault(record.message_id or "", []).append(record)
     for group in parts.values():
-        if all(block.get("type") in _THINKING for record in group for block in record.blocks):
+        if all(part.type in _THINKING for record in group for part in record.parts):
             for record in group:
                 record.dropped = not record.protected
 
 
 def _neutralize(records: Sequence[Record], pairs: Pairs, text: str, report: TrimReport) -> None:
     for answer in pairs.answers.values():
-        if not answer.editable or not answer.interrupted:
+        if not answer.interrupted or not answer.editable:
             continue
-        if answer.block.get("content") != text or "is_error" in answer.block:
-            report.shrank(sum(map(len, answer.texts())), len(text))
+        if answer.part.body != text or answer.part.is_error is not UNSET:
+            report.shrank(answer.chars(), len(text))
             report.interrupts += 1
             answer.set_body(text)
             answer.drop_error()
     for record in records:
-        if record.type != "user" or record.dropped or record.protected:
+        if not record.traits & MARK or record.type != "user" or record.dropped or record.protected:
             continue
-        if isinstance(record.content, str):
-            marks, left = record.content.strip() in INTERRUPT_MARKS, []
-        else:
-            left = [block for block in record.content or [] if not _is_mark(block)]
-            marks = isinstance(record.content, list) and len(left) < len(record.content)
-        if marks:
+        marks = [part for part in record.parts if _is_mark(part)]
+        if marks or (record.text is not None and record.text.strip() in INTERRUPT_MARKS):
             report.interrupts += 1
             report.shrank(30)
-            record.dropped = not left
-            if left:
-                record.set_content(left)
+            record.dropped = len(marks) == len(record.parts)
+            if not record.dropped:
+                for part in marks:
+                    record.remove(part)
 
 
-def _is_mark(block: object) -> bool:
-    if not isinstance(block, dict) or block.get("type") != "text":
-        return False
-    return str(block.get("text")).strip() in INTERRUPT_MARKS
+def _is_mark(part: Part) -> bool:
+    return part.type == "text" and str(part.text).strip() in INTERRUPT_MARKS
 
 
 def _heal(
@@ -218,6 +216,6 @@ def _result_for(record: Record, idents: list[str], text: str, session_id: str) -
 
 
 def _size(record: Record) -> int:
-    if isinstance(record.content, str):
-        return len(record.content)
-    return sum(len(str(block.get("text", ""))) for block in record.blocks)
+    if record.text is not None:
+        return len(record.text)
+    return sum(len(part.text) for part in record.parts if isinstance(part.text, str))

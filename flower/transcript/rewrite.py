@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from .chain import relink
 from .expire import EphemeralPolicy, expire
 from .images import limit_images
+from .look import Entry
 from .pairs import pairs_of
 from .prune import PrunePolicy, prune
-from .record import Entry, Record, records_of
+from .record import Record, records_of
 from .repair import repair
 from .report import TrimReport
 from .trim import Spill, TrimPolicy, large_results, trim

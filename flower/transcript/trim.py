@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .expire import boundary
-from .pairs import Answer, Pairs
+from .pairs import Answer, Pairs, texts_of
 from .report import TrimReport
 
 Spill = Callable[[bytes, str], "str | None"]
@@ -47,7 +47,8 @@ def trim(pairs: Pairs, policy: TrimPolicy, spill: Spill, report: TrimReport, lar
     if not policy.enabled:
         return
     for answer in large[: boundary(len(large), policy.keep_recent, policy.block)]:
-        texts = answer.texts()
+        content = answer.part.body
+        texts = texts_of(content)
         size = sum(map(len, texts))
         if size < policy.min_chars:
             continue  # expired meanwhile
@@ -55,7 +56,6 @@ def trim(pairs: Pairs, policy: TrimPolicy, spill: Spill, report: TrimReport, lar
         if path is None:
             continue
         pointer = POINTER.format(chars=size, path=path)
-        content = answer.block["content"]
         answer.set_body(pointer if isinstance(content, str) else _with_pointer(content, pointer))
         report.trimmed += 1
         report.shrank(size, len(pointer))
@@ -67,7 +67,9 @@ def large_results(pairs: Pairs, policy: TrimPolicy) -> list[Answer]:
     """
     if not policy.enabled:
         return []
-    return [a for _, a in pairs.answered() if a.settled and sum(map(len, a.texts())) >= policy.min_chars]
+    least = policy.min_chars
+    long = (answer for _, answer in pairs.answered() if answer.part.may_have(least) and answer.settled)
+    return [answer for answer in long if answer.part.surely_has(least) or answer.chars() >= least]
 
 
 def _with_pointer(content: list[dict[str, object]], pointer: str) -> list[dict[str, object]]:
