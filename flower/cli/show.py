@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from itertools import islice
 
 from flower.cli import paper
@@ -65,8 +66,7 @@ def _lines(title: str, items: Any, full: bool, masker: Masker | None) -> Iterato
 def _item_lines(item: Item, full: bool) -> Iterator[str]:
     indent = INDENT * item.depth
     room = max(20, columns() - len(indent) - 2)
-    fed = {"no": _("(not fed back at the last resume)"), "changed": _("(shortened at the last resume)")}
-    mark = f"  {fed[item.fed]}" if item.fed in fed else ""
+    mark = f"  {_words()[item.fed]}" if item.fed in ("no", "changed") else ""
     if item.kind == "call":
         yield f"{indent}* {item.tool} {shorten(_input(item), INPUT_COLUMNS if full else room)}{mark}"
         return
@@ -95,8 +95,10 @@ def _body(text: str, indent: str, room: int, limit: int | None) -> Iterator[str]
         yield indent + _("... {n} characters in all (--full)").format(n=len(text))
 
 
-def _speaker(item: Item) -> str:
-    names = {
+@cache
+def _words() -> dict[str, str]:
+    """What a kind of item, an outcome and a mark are called; looked up once for a hundred thousand items."""
+    return {
         "prompt": _("told"),
         "text": _("model"),
         "thought": _("thought"),
@@ -104,22 +106,24 @@ def _speaker(item: Item) -> str:
         "note": _("note"),
         "error": _("error"),
         "damaged": _("damaged"),
+        "ok": _("result"),
+        "failed": _("failed"),
+        "denied": _("refused"),
+        "interrupted": _("interrupted"),
+        "no": _("(not fed back at the last resume)"),
+        "changed": _("(shortened at the last resume)"),
     }
+
+
+def _speaker(item: Item) -> str:
     if item.kind == "agent":
         return _("subagent {kind} ({id})").format(kind=item.text or "?", id=item.agent)
-    name = names[item.kind]
     when = item.time[:19].replace("T", " ")
-    return f"{name}  {when}".rstrip()
+    return f"{_words()[item.kind]}  {when}".rstrip()
 
 
 def _outcome(item: Item) -> str:
-    words = {
-        "ok": _("result"),
-        "error": _("failed"),
-        "denied": _("refused"),
-        "interrupted": _("interrupted"),
-    }
-    word = words.get(item.outcome, item.outcome)
+    word = _words()["failed" if item.outcome == "error" else item.outcome]
     if item.spilled is None:
         return word
     text = _("kept in {path}") if item.spilled["found"] else _("was kept in {path}, which is gone")
