@@ -7,18 +7,18 @@ import os
 import re
 import resource
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from flower.books.locks import RunLease, SessionLease
 from flower.books.sqlite import SqliteSessionStore
 from flower.scripted.demo import demo_script
 from flower.supervise import find_claude
-from flower.testing import ScriptedEndpoint
+from flower.testing import Reply, Request, ScriptedEndpoint
 from tests.e2e.harness import FLOWER, Place
-from tests.recorded import AGENT, fill, row, snapshot, write_books
+from tests.recorded import AGENT, LATER, fill, row, snapshot, write_books
 from tests.unit.test_books_seed import SESSION, build_seed_books
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
@@ -72,13 +72,29 @@ def test_status_steps_and_sessions_say_what_is_in_the_books(place: Place) -> Non
     assert snapshot(place.dir) == before
 
 
-@pytest.mark.parametrize("command", ["status", "steps", "sessions", "show"])
-def test_every_field_of_the_json_is_documented(place: Place, command: str) -> None:
-    words = [command, *(["干活"] if command == "show" else [])]
-    found = records(ok(place.run(*words, "--json")))
-    assert found
-    names = {name for record in found if record["type"] != "session" or command != "show" for name in record}
-    assert names <= documented(command) | {"type"}, names - documented(command)
+def test_every_field_of_the_json_is_documented(place: Place, tmp_path: Path) -> None:
+    exported = str(tmp_path / "exported.jsonl")
+    for words, status in {
+        "status": 0,
+        "steps": 0,
+        "sessions": 0,
+        "show 干活": 0,
+        f"report -o {tmp_path / 'page.html'}": 0,
+        "export 干活": 0,
+        f"export 干活 -o {exported}": 0,
+        "doctor": 1,
+        f"import {exported}": 0,
+        f"adopt --dry-run {place.dir}": 2,
+    }.items():
+        found = records(ok(place.run(*words.split(), "--json"), status))
+        assert found or status == 2
+        names = {name for record in found for name in record}
+        command = words.split()[0]
+        assert names <= documented(command) | {"type"}, (command, names - documented(command))
+    moved = Place(place.dir.rename(place.dir.with_name("moved")), place.home, place.env)
+    for words in ("--dry-run", "--yes"):
+        [record] = records(ok(moved.run("adopt", words, "--json")))
+        assert record.keys() <= documented("adopt") | {"type"} and record["carried_out"] is (words == "--yes")
 
 
 def test_a_session_is_found_by_id_by_its_beginning_and_by_its_step(place: Place) -> None:
@@ -89,6 +105,15 @@ def test_a_session_is_found_by_id_by_its_beginning_and_by_its_step(place: Place)
     assert text.index("* Agent") < text.index("== subagent helper") < text.index("-> Agent: result")
     gone = place.run("show", "nothing")
     assert gone.returncode == 2 and "flower sessions" in gone.stderr
+
+
+def test_what_the_last_resume_left_out_is_marked(place: Place) -> None:
+    [session] = fill(place.runs, place.dir, ["hook_denials"]).values()
+    write_books(place.runs, place.dir, {"干活": session}, [row("干活", session, started_at=LATER)])
+    shown = ok(place.run("show", "干活"))
+    assert "refused  (not fed back at the last resume)" in shown
+    fed = [record.get("fed") for record in records(ok(place.run("show", "干活", "--json")))[1:]]
+    assert {"yes", "no"} <= set(fed)
 
 
 def test_a_reader_that_goes_away_is_no_error(place: Place) -> None:
@@ -105,29 +130,47 @@ def test_a_reader_that_goes_away_is_no_error(place: Place) -> None:
     command.stderr.close()
 
 
-def test_looking_works_while_a_run_is_live(place: Place) -> None:
-    ident = place.lineage["steps"]["干活"]
-    store = SqliteSessionStore(place.runs / "sessions.db")
-    run, session = (
-        RunLease.acquire(place.runs, "live-run"),
-        SessionLease.acquire(place.runs, ident, run="live-run"),
-    )
-    assert isinstance(run, RunLease) and isinstance(session, SessionLease)
-    try:
-        key = {"project_key": "-p", "session_id": "new-session"}
-        store.append_now(
-            key, [{"type": "user", "uuid": "u", "message": {"role": "user", "content": "just said"}}]
-        )
-        assert "just said" in ok(place.run("show", "new-session"))
-        status = records(ok(place.run("status", "--json")))[0]
-        assert [holder["run"] for holder in status["live"]] == ["live-run"]
-        assert status["steps"][0]["driven_by"] == "live-run" and status["sessions"] == 3
-        refused = place.run("adopt", "/somewhere/else")
-        assert refused.returncode == 6 and "live-run" in refused.stderr
-    finally:
-        session.release(remove=True)
-        run.release()
-        store.close()
+class Held:
+    """The demo's model, which stops at one request until it is let go on."""
+
+    def __init__(self, at: int) -> None:
+        self._left = at
+        self.reached, self.go_on = threading.Event(), threading.Event()
+
+    def __call__(self, request: Request) -> Reply:
+        self._left -= 1
+        if self._left == 0:
+            self.reached.set()
+            assert self.go_on.wait(120)
+        return demo_script(request)
+
+
+def test_looking_works_while_a_run_is_live(tmp_path: Path) -> None:
+    place, model = Place.make(tmp_path), Held(at=4)
+    with ScriptedEndpoint(model) as endpoint:
+        place.env |= endpoint.env()
+        with place.start("go", "--no-goal", "make a md -> html script") as run:
+            try:
+                assert model.reached.wait(100)
+                status = records(ok(place.run("status", "--json")))[0]
+                [holder] = status["live"]
+                [driven] = [step for step in status["steps"] if step["driven_by"]]
+                assert holder["pid"] == run.pid and driven["driven_by"] == holder["run"]
+                assert driven["stored"] and "at work in" in ok(place.run("status"))
+                assert "确认需求" in ok(place.run("steps")) and "at work" in ok(place.run("sessions"))
+                for words in (["show"], ["export"], ["show", "--json"]):
+                    assert "md" in ok(place.run(*words, driven["step"]))
+                assert "</html>" in ok(place.run("report", "-o", "-"))
+                found = {r["name"]: r for r in records(ok(place.run("doctor", "--json")))}
+                assert found["leftovers"]["ok"] and holder["run"] in found["runs"]["found"]
+                refused = place.run("adopt", "/somewhere/else")
+                assert refused.returncode == 6 and holder["run"] in refused.stderr
+            finally:
+                model.go_on.set()
+                run.communicate(timeout=200)
+        assert run.returncode == 0 and place.integrity() == "ok"
+        endpoint.check()
+    assert records(ok(place.run("status", "--json")))[0]["live"] == []
 
 
 def test_damaged_books_are_named_and_what_can_be_read_is_shown(place: Place) -> None:
@@ -160,7 +203,10 @@ def test_books_of_an_older_system(tmp_path: Path) -> None:
     [session] = records(ok(place.run("sessions", "--json")))
     assert session["steps"] == ["干活"] and session["subagents"] == 1 and session["current"]
     ok(place.run("show", "干活"))
+    assert "$1.50" in ok(place.run("report", "-o", "-"))
     assert len(ok(place.run("export", "干活")).splitlines()) == 3
+    database = {r["name"]: r for r in records(ok(place.run("doctor", "--json"), 1))}["database"]
+    assert database["ok"] and "1 conversation" in database["found"]
 
 
 def test_a_directory_that_was_never_used(tmp_path: Path) -> None:
