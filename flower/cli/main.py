@@ -74,15 +74,15 @@ def _through_click(words: Sequence[str], sink: JsonLines | None) -> int:
         from flower.cli.completion import register
 
         register()
-    invocation = Invocation(sink)
+    invocation, stdout = Invocation(sink), sys.stdout
     try:
         code = flower.main(with_command(words), prog_name="flower", standalone_mode=False, obj=invocation)
         return code if isinstance(code, int) else OK
     except click.exceptions.Exit as done:
         return done.exit_code
-    except SystemExit as done:
-        if isinstance(done.__context__, BrokenPipeError):
-            return OK  # click ends so when nobody reads: a reader that has enough is no failure
+    except SystemExit:
+        if sys.stdout is not stdout:
+            return OK  # by click, when nobody reads: a reader that has enough is no failure
         raise
     except click.ClickException as problem:
         problem.show()
