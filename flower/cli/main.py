@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from flower import __version__, locale
 from flower.cli.arguments import asks_for_more, asks_for_version, value_of, with_command
+from flower.cli.pipes import finish, open_missing
 
 TYPE_CHECKING = False  # see flower.values
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         from flower.supervise.guard import main as guard
 
         sys.exit(guard())
+    open_missing()
     words = list(sys.argv[1:] if argv is None else argv)
     if asks_for_version(words):
         print(f"flower {__version__}")
@@ -31,8 +33,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             from flower.cli.version import parts
 
             print("\n".join(parts()))
-        return
-    sys.exit(run(words))
+        sys.exit(finish(0))
+    sys.exit(finish(run(words)))
 
 
 def run(words: Sequence[str]) -> int:
