@@ -164,9 +164,9 @@ class Console:
     def _one_line(self, text: str, *, mark: str, agent: str = "", style: str = "") -> None:
         self.screen.line(self._fitted(text, mark=mark, agent=agent), style)
 
-    def _passing(self, text: str) -> None:
+    def _passing(self, kind: str, text: str) -> None:
         """A line that the next one of its kind replaces where lines can be replaced."""
-        self.screen.note(self._fitted(text, mark="-- "), "wait")
+        self.screen.note(self._fitted(text, mark="-- "), "wait", kind=kind)
 
     def _fitted(self, text: str, *, mark: str, agent: str = "") -> str:
         indent = " " * (AGENT_INDENT if agent else 0)
@@ -181,7 +181,10 @@ class Console:
         self._subagents.clear()
         self.screen.line()
         continued, wake = bool(data.get("resumed")), int(data.get("woke") or 0)
-        self.screen.line(header(event.step, index, total, continued=continued, wake=wake), "head")
+        line = header(
+            event.step, index, total, continued=continued, wake=wake, columns=self.screen.columns - 1
+        )
+        self.screen.line(line, "head")
 
     def _on_text(self, event: Event) -> None:
         if not event.agent_id:
@@ -264,7 +267,7 @@ class Console:
             "writing": _("the context is full: writing a handoff"),
             "done": _("handed off to a new session: {path}"),
         }.get(str(event.data.get("state")), event.text)
-        self._passing(said.format(path=event.data.get("path", "")))
+        self._passing(event.kind, said.format(path=event.data.get("path", "")))
 
     def _on_retry(self, event: Event) -> None:
         data = event.data
@@ -274,10 +277,10 @@ class Console:
             delay=float(data.get("delay_s") or 0),
             reason=data.get("reason") or event.text,
         )
-        self._passing(text)
+        self._passing(event.kind, text)
 
     def _on_wait(self, event: Event) -> None:
-        self._passing(event.text)
+        self._passing(event.kind, event.text)
 
     def _on_notice(self, event: Event) -> None:
         self._lines(event.text, mark="-- ")
@@ -294,6 +297,7 @@ class Console:
             figures.append(_("context {size}").format(size=tokens(context)))
         ok = bool(row.get("ok", True))
         how = _("done") if ok else _("failed")
-        self.screen.line(f"== {event.step}: {how}  {' | '.join(figures)}", "head" if ok else "bad")
+        line = f"{event.step}: {how}  {' | '.join(figures)}"
+        self._lines(line, mark="== ", style="head" if ok else "bad")
         if not ok:
             self._lines(str(row.get("error") or ""), mark="!! ", style="bad")

@@ -17,7 +17,7 @@ class LiveScreen(Screen):
     def __init__(self, line: TypingLine) -> None:
         super().__init__(sys.stderr, live=True)
         self._line = line
-        self._passing = ""
+        self._passing = self._passing_kind = self._style = ""
         self._replaced: list[tuple[str, TextIO]] = []
 
     def open(self) -> None:
@@ -31,10 +31,13 @@ class LiveScreen(Screen):
     def status(self, text: str) -> None:
         self._line.show(status=self.cut(text))
 
-    def note(self, text: str, style: str = "") -> None:
-        """A line that the next note replaces, and that stays as it was last when something else happens."""
+    def note(self, text: str, style: str = "", *, kind: str = "") -> None:
+        """A line that the next one of its kind replaces, and that stays as it was last when something else happens."""
         with self._lock:
-            self._passing = printable(text)
+            if kind != self._passing_kind:
+                self._erase()
+            self._passing, self._passing_kind = printable(text), kind
+            self._style = style
         self._line.show(note=self.cut(text))
 
     def hint(self, text: str) -> None:
@@ -61,8 +64,8 @@ class LiveScreen(Screen):
 
     def _erase(self) -> None:
         if self._passing:
-            self._line.write(self._passing + "\n")
-            self._passing = ""
+            self._line.write(self.coloured(self._passing, self._style) + "\n")
+            self._passing = self._passing_kind = ""
             self._line.show(note="")
 
     def _write(self, text: str) -> None:

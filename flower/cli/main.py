@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from flower import __version__, locale
 from flower.cli.arguments import asks_for_more, asks_for_version, value_of, with_command
+from flower.cli.pipes import finish, open_missing
 
 TYPE_CHECKING = False  # see flower.values
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         from flower.supervise.guard import main as guard
 
         sys.exit(guard())
+    open_missing()
     words = list(sys.argv[1:] if argv is None else argv)
     if asks_for_version(words):
         print(f"flower {__version__}")
@@ -31,8 +33,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             from flower.cli.version import parts
 
             print("\n".join(parts()))
-        return
-    sys.exit(run(words))
+        sys.exit(finish(0))
+    sys.exit(finish(run(words)))
 
 
 def run(words: Sequence[str]) -> int:
@@ -74,15 +76,15 @@ def _through_click(words: Sequence[str], sink: JsonLines | None) -> int:
         from flower.cli.completion import register
 
         register()
-    invocation = Invocation(sink)
+    invocation, stdout = Invocation(sink), sys.stdout
     try:
         code = flower.main(with_command(words), prog_name="flower", standalone_mode=False, obj=invocation)
         return code if isinstance(code, int) else OK
     except click.exceptions.Exit as done:
         return done.exit_code
-    except SystemExit as done:
-        if isinstance(done.__context__, BrokenPipeError):
-            return OK  # click ends so when nobody reads: a reader that has enough is no failure
+    except SystemExit:
+        if sys.stdout is not stdout:
+            return OK  # by click, when nobody reads: a reader that has enough is no failure
         raise
     except click.ClickException as problem:
         problem.show()

@@ -51,14 +51,17 @@ def banner(place: str, *, clarifying: bool, checks: int, context: int, wake: int
     return line.format(place=place, facts=_(" | ").join(facts))
 
 
-def header(name: str, index: int, total: int, *, continued: bool, wake: int) -> str:
-    """``== 干活 ====…  3/3  <- continued | wake 3``; a run that never woke shows neither."""
-    rule = "=" * max(3, HEADER_COLUMN - 4 - width(name))
-    line = f"== {name} {rule}" + (f"  {index}/{total}" if total else "")
+def header(
+    name: str, index: int, total: int, *, continued: bool, wake: int, columns: int = HEADER_COLUMN * 2
+) -> str:
+    """``== 干活 ====…  3/3  <- continued | wake 3``; a run that never woke shows neither.
+
+    The rule is shorter where the line would not fit into ``columns``.
+    """
     facts = [_("continued")] if continued else []
     if wake > 1:
         facts.append(_("wake {n}").format(n=wake))
-    if not facts:
-        return line
     said = _(" | ").join(facts)
-    return f"{line}  <- {said}"
+    end = (f"  {index}/{total}" if total else "") + (f"  <- {said}" if said else "")
+    room = min(HEADER_COLUMN, columns - width(end)) - width(name) - 4
+    return f"== {name} {'=' * max(3, room)}{end}"

@@ -43,15 +43,16 @@ class Screen:
 
     def line(self, text: str = "", style: str = "") -> None:
         """Write a line above the status line; ``style`` is a name in ``STYLES``."""
-        text = printable(text)
-        if self._colour and text and style:
-            text = f"\x1b[{STYLES[style]}m{text}\x1b[0m"
         with self._lock:
             self._erase()
-            self._write(text + "\n")
+            self._write(self.coloured(printable(text), style) + "\n")
 
-    def note(self, text: str, style: str = "") -> None:
-        """A line about something that passes, a retry for instance."""
+    def coloured(self, text: str, style: str) -> str:
+        """The text with its style around it where colours are wanted."""
+        return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if self._colour and text and style else text
+
+    def note(self, text: str, style: str = "", *, kind: str = "") -> None:
+        """A line about something that passes, a retry for instance; ``kind`` is what it is about."""
         self.line(text, style)
 
     def cut(self, text: str) -> str:
