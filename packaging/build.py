@@ -84,6 +84,8 @@ def freeze(scratch: Path, out: Path) -> Path:
         # Not the user's: what an earlier build stripped there would be taken for this one's.
         "PYINSTALLER_CONFIG_DIR": str(scratch / "config"),
         "PYTHONDONTWRITEBYTECODE": "1",
+        # The one file is compressed as a whole: modules compressed one by one before that are a third larger in it.
+        "PYINSTALLER_ZLIB_COMPRESSION_LEVEL": "0",
     }
     places = ["--distpath", str(scratch / "dist"), "--workpath", str(scratch / "work")]
     freezer = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN", *places]

@@ -33,6 +33,8 @@ LEFT_OUT = [
     "ensurepip",
     "distutils",
     "pydoc_data",
+    # Gone since Python 3.13; it alone would bring Kerberos and Sun's RPC.
+    "nis",
 ]
 
 READ_SUFFIXES = (".md", ".json", ".mo", ".sh")
