@@ -9,7 +9,6 @@ from scratch. A write that fails never takes the run down.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from flower.books.adoption import complete_adoption
 from flower.books.archive import archive_files, complete_archive
 from flower.books.files import Notice
 from flower.locale import _
+from flower.patterns import late
 
 TYPE_CHECKING = False  # see flower.values
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 NAME = "lineage.json"
 LOCK_S = 30.0
 """Seconds to wait for another run that holds the lock, a stopped one perhaps, before going on without."""
-_RETRY = re.compile(r"#(?:retry|round)\d+$")
-_JUDGE = re.compile(r"·判定#\d+$")
+_RETRY = late(r"#(?:retry|round)\d+$")
+_JUDGE = late(r"·判定#\d+$")
 
 
 def plain_step(name: str) -> str | None:

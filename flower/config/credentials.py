@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 
 from flower.config.dotenv import BORROWED, load_dotenv, search, shown, user_file
 from flower.locale import _
+from flower.patterns import late
 from flower.values import NamedTuple
 
 __all__ = ["KNOWN", "Setting", "check_credentials", "cloud", "credential", "describe", "load_dotenv", "mask"]
@@ -31,7 +31,7 @@ KNOWN = (
 """Every key that ``describe`` shows."""
 
 _TRUE = ("1", "true", "yes", "on")
-_PASSWORD_IN_URL = re.compile(r"(?<=://)[^/@\s]*:[^/@\s]*@")
+_PASSWORD_IN_URL = late(r"(?<=://)[^/@\s]*:[^/@\s]*@")
 
 
 class Setting(NamedTuple):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from flower.config.credentials import CREDENTIALS, mask
+from flower.patterns import late
 
 TYPE_CHECKING = False  # see flower.values
 if TYPE_CHECKING:
@@ -27,19 +28,18 @@ _URLS = (
 )
 _BEGINNING = "sk-ant-"
 _LOOKS_LIKE_ONE = re.compile(rf"\b{_BEGINNING}[A-Za-z0-9_-]{{8,}}")
-_PASSWORD = re.compile(r"://[^/@\s:]*:([^/@\s]+)@")
-_HEADER = re.compile(
-    r"(?mi)^\s*(?:authorization|[\w-]*(?:key|token|secret)[\w-]*)\s*:\s*(?:bearer\s+)?(\S+)\s*$"
-)
+_PASSWORD = late(r"://[^/@\s:]*:([^/@\s]+)@")
+_HEADER = late(r"(?mi)^\s*(?:authorization|[\w-]*(?:key|token|secret)[\w-]*)\s*:\s*(?:bearer\s+)?(\S+)\s*$")
 
 
 def known_secrets(env: Mapping[str, str] | None = None) -> list[str]:
     """The secret values in an environment: credentials, cloud keys, passwords in URLs, headers."""
     values = os.environ if env is None else env
     found = [values.get(key, "").strip() for key in (*CREDENTIALS, *_OTHERS)]
-    for key in _URLS:
-        found += _PASSWORD.findall(values.get(key, ""))
-    found += _HEADER.findall(values.get("ANTHROPIC_CUSTOM_HEADERS", ""))
+    for url in filter(None, map(values.get, _URLS)):
+        found += _PASSWORD.findall(url)
+    if headers := values.get("ANTHROPIC_CUSTOM_HEADERS"):
+        found += _HEADER.findall(headers)
     return sorted({value for value in found if len(value) >= SHORTEST}, key=len, reverse=True)
 
 

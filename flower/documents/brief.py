@@ -6,8 +6,8 @@ import hashlib
 import unicodedata
 from dataclasses import dataclass
 
-from flower.documents.brief_sections import ALIASES, HEADINGS, LANGUAGES, SECTIONS, TABLE, TABLES
-from flower.documents.sections import lines_of, render, scan, sections, unclosed_fence
+from flower.documents.brief_sections import ALIASES, HEADINGS, LANGUAGES, SECTIONS, TABLE
+from flower.documents.sections import HeadingTable, lines_of, render, scan, sections, unclosed_fence
 
 __all__ = [
     "ALIASES",
@@ -19,6 +19,9 @@ __all__ = [
     "brief_digest",
     "language",
 ]
+
+
+_TABLES = {lang: HeadingTable(aliases) for lang, aliases in ALIASES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ def language(text: str) -> str:
     Text with at least one Han or Hangul character for three Latin letters is Chinese or Korean: a request
     in either is full of Latin names of tools.
     """
-    counts = {lang: len(scan(text, TABLES[lang])) for lang in LANGUAGES}
+    counts = {lang: len(scan(text, _TABLES[lang])) for lang in LANGUAGES}
     best = max(LANGUAGES, key=lambda lang: counts[lang])
     if counts[best]:
         return best

@@ -87,7 +87,6 @@ ALIASES: dict[str, dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 
 SECTIONS = ("goal", "accept", "bounds", "unknowns")
-TABLES = {lang: HeadingTable(aliases) for lang, aliases in ALIASES.items()}
 TABLE = HeadingTable(
     {key: [n for lang in LANGUAGES for n in ALIASES[lang][key]] for key in (*SECTIONS, "added")}
 )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
+from flower.patterns import late
 from flower.values import NamedTuple
 
 _POINTERS = (
-    re.compile(r"\[\d+ characters, kept in (?P<path>\S.*?\.txt); "),
-    re.compile(r"\[Tool result of \d+ characters, moved to (?P<path>\S.*?\.txt) \("),
+    late(r"\[\d+ characters, kept in (?P<path>\S.*?\.txt); "),
+    late(r"\[Tool result of \d+ characters, moved to (?P<path>\S.*?\.txt) \("),
 )
 
 
