@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import time
 from collections.abc import Iterator
@@ -45,6 +44,8 @@ def command(ctx: click.Context, /, old_path: str | None, dry_run: bool, yes: boo
     with _alone(settings.run_dir):
         if _finished(settings):
             return
+        import asyncio
+
         asyncio.run(_settle(settings.run_dir))
         plan = plan_adoption(settings.workspace, settings.run_dir, old_path)
         if settings.json is None:

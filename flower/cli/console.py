@@ -73,6 +73,7 @@ class Console:
         self._quiet = quiet
         self._step = ""
         self._place = ""
+        self._inside = ""
         self._started = time.monotonic()
         self._cost = cost
         self._context = self._window = 0
@@ -81,6 +82,7 @@ class Console:
         self._stop = threading.Event()
         self._ticker = threading.Thread(target=self._tick, name="status line", daemon=True)
         self._show: dict[str, Callable[[Event], None]] = {
+            "run": self._on_run,
             "step": self._on_step,
             "text": self._on_text,
             "thinking": self._on_thinking,
@@ -173,6 +175,10 @@ class Console:
         room = self.screen.columns - len(indent) - len(mark)
         return f"{indent}{mark}{shorten(printable(text), room)}"
 
+    def _on_run(self, event: Event) -> None:
+        workspace = str(event.data.get("workspace") or "")
+        self._inside = f"{workspace}/" if workspace.strip("/") else ""
+
     def _on_step(self, event: Event) -> None:
         data = event.data
         index, total = int(data.get("index") or 0), int(data.get("total") or 0)
@@ -202,6 +208,8 @@ class Console:
         if event.tool in SUBAGENT_TOOLS:
             self._subagents.add(event.tool_use_id)
         what = tool_line(event.tool, event.data.get("input"))
+        if self._inside:
+            what = what.replace(self._inside, "")  # as the person sees it who stands in the workspace
         self._one_line(what, mark="> ", agent=event.agent_id, style="faint")
 
     def _on_tool_result(self, event: Event) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
 from datetime import datetime, timedelta
@@ -56,5 +55,7 @@ def parse_moment(text: str, now: datetime) -> float:
 
 async def reached(moment: float) -> None:
     """Wait until the clock shows the moment."""
+    import asyncio  # whoever awaits has it; those who only parse an option do not
+
     while (left := moment - time.time()) > 0:
         await asyncio.sleep(min(left, LOOK_SECONDS))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flower.cli.driving import Drive, Emit, result_of
 from flower.cli.go import announce_wake
 from flower.cli.options import Settings, agent_flags, global_options, refuse_flags, settings_of
 from flower.cli.request import can_carry_on
@@ -17,6 +16,7 @@ from flower.locale import _
 from flower.model import UsageError
 
 if TYPE_CHECKING:
+    from flower.cli.driving import Emit
     from flower.runtime.runtime import Runtime
 
 REQUEST = "make a md -> html script"
@@ -58,6 +58,7 @@ def command(ctx: click.Context, /, directory: str, **_said: Any) -> None:
 def run_demo(settings: Settings, directory: str) -> None:
     """One run of the demo; the next one in the same directory continues it."""
     from flower.agents.channel import HumanChannel
+    from flower.cli.driving import Drive, result_of
     from flower.scripted.demo import demo_script
     from flower.testing import ScriptedEndpoint
     from flower.workflow.starter import ChainPaths, starter_flow

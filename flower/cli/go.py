@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flower.cli.driving import Drive, Emit, result_of
 from flower.cli.options import Settings, agent_flags, global_options, refuse_flags, run_options, settings_of
 from flower.cli.phrases import banner
 from flower.cli.request import Wish, ask_for_request
@@ -19,6 +18,7 @@ from flower.model import BudgetSpent, Event, RunIsLive, UsageError
 
 if TYPE_CHECKING:
     from flower.agents.channel import HumanChannel
+    from flower.cli.driving import Drive, Emit
     from flower.runtime.handoff import HandoffPolicy
     from flower.runtime.runtime import Runtime
     from flower.workflow.workflow import Workflow
@@ -69,6 +69,8 @@ PATIENCE_SECONDS = 1800.0
 @agent_flags(hidden=True)
 @click.pass_context
 def command(ctx: click.Context, /, request: tuple[str, ...], **said: Any) -> None:
+    from flower.cli.driving import Drive, result_of
+
     settings = settings_of(ctx)
     refuse_flags(settings, "go")
     settings.check_workspace()

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flower.cli.driving import Drive, Emit
 from flower.cli.options import agent_flags, global_options, run_options, settings_of
 from flower.cli.start import prepare
 from flower.locale import _
@@ -14,6 +13,7 @@ from flower.model import Event, StepFailed, UsageError
 
 if TYPE_CHECKING:
     from flower.agents.spec import AgentSpec
+    from flower.cli.driving import Emit
     from flower.runtime.budget import Budget
     from flower.runtime.runtime import Runtime
 
@@ -52,6 +52,8 @@ MODES = ("default", "acceptEdits", "plan", "bypassPermissions")
 def command(
     ctx: click.Context, /, request: tuple[str, ...], resume: str | None, fork: bool, **said: Any
 ) -> None:
+    from flower.cli.driving import Drive
+
     settings = settings_of(ctx)
     prompt = " ".join(request).strip()
     if not prompt:

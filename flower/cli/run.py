@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flower.cli.driving import Drive, Emit, result_of
 from flower.cli.options import agent_flags, global_options, run_options, settings_of
 from flower.cli.start import prepare
 from flower.cli.target import load
@@ -15,6 +14,7 @@ from flower.locale import _
 from flower.model import UsageError
 
 if TYPE_CHECKING:
+    from flower.cli.driving import Emit
     from flower.runtime.runtime import Runtime
 
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 @agent_flags(hidden=False)
 @click.pass_context
 def command(ctx: click.Context, /, target: str, **said: Any) -> None:
+    from flower.cli.driving import Drive, result_of
+
     settings = settings_of(ctx)
     settings.make_workspace()
     found = load(target)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from flower.cli.options import agent_flags, global_options, refuse_flags, settings_of
 from flower.cli.terminal import columns, is_interactive, shown_path, wrap
-from flower.config.probe import ProbeResult, probe
 from flower.config.setup_file import write_setup
 from flower.locale import _
 from flower.model import ConfigurationError, UsageError
+
+if TYPE_CHECKING:
+    from flower.config.probe import ProbeResult
 
 MODEL_KEYS = ("ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_OPUS_MODEL", "ANTHROPIC_DEFAULT_SONNET_MODEL")
 
@@ -35,6 +37,8 @@ def ask_and_write() -> ProbeResult:
     Raises:
         UsageError: nobody can be asked, or nothing was typed.
     """
+    from flower.config.probe import probe
+
     if not is_interactive():
         raise UsageError(
             _("setup asks questions and needs a terminal."),

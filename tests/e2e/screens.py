@@ -46,8 +46,8 @@ class Terminal:
     ) -> None:
         home = place.parent / "home"
         home.mkdir(exist_ok=True)
-        self._screen = pyte.HistoryScreen(*size, history=1_000_000, ratio=0.5)
-        self._stream = pyte.Stream(self._screen)
+        self.screen = pyte.HistoryScreen(*size, history=1_000_000, ratio=0.5)
+        self._stream = pyte.Stream(self.screen)
         self._above: list[str] = []
         self.raw = ""
         self.child = pexpect.spawn(
@@ -93,7 +93,7 @@ class Terminal:
     def resize(self, columns: int, rows: int) -> None:
         """Drag the window's corner."""
         self.child.setwinsize(rows, columns)
-        self._screen.resize(rows, columns)
+        self.screen.resize(rows, columns)
 
     def hang_up(self) -> None:
         """Close the window."""
@@ -116,7 +116,7 @@ class Terminal:
     @property
     def rows(self) -> list[str]:
         """The screen's lines from the top, without blanks at their ends and without empty ones below."""
-        lines = [line.rstrip() for line in self._screen.display]
+        lines = [line.rstrip() for line in self.screen.display]
         while lines and not lines[-1]:
             lines.pop()
         return lines
@@ -124,7 +124,7 @@ class Terminal:
     @property
     def text(self) -> str:
         """All that can be read, what has been scrolled away included."""
-        above = self._screen.history.top
+        above = self.screen.history.top
         for line in itertools.islice(above, len(self._above), None):
             last = max(line, default=-1) + 1
             self._above.append("".join(line[x].data for x in range(last)).rstrip())

@@ -72,6 +72,12 @@ def test_a_tool_shows_the_argument_that_says_most() -> None:
     assert shown(event) == "> Bash: ls -l rm x\n"
 
 
+def test_paths_in_the_workspace_are_shown_as_seen_from_it() -> None:
+    run = Event("run", data={"workspace": "/w/here"})
+    call = Event("tool_use", tool="Bash", data={"input": {"command": "cat /w/here/a/b /w/hereafter"}})
+    assert shown(run, call) == "> Bash: cat a/b /w/hereafter\n"
+
+
 def test_escape_sequences_of_models_and_tools_never_reach_the_screen() -> None:
     evil = "\x1b[2J\x1b]0;x\x07boo"
     data = {"input": {"command": evil}, "is_error": True, "options": [evil], "reason": evil, "error": evil}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -77,3 +78,27 @@ def test_a_missing_module_is_named(tmp_path: Path) -> None:
     with pytest.raises(StepFailed, match="'nowhere_to_be_found'") as raised:
         load(f"{flows}:main")
     assert raised.value.hint
+
+
+@pytest.mark.parametrize("words", [["--version"], ["--help"], ["go", "--help"], ["completion", "bash"]])
+def test_what_only_speaks_loads_neither_the_sdk_nor_the_typing_line(words: list[str]) -> None:
+    heavy = ("prompt_toolkit", "claude_agent_sdk", "asyncio", "apsw", "psutil", "urllib.request")
+    code = (
+        "import sys, atexit\nfrom flower.cli.main import main\n"
+        f"atexit.register(lambda: print(*[m for m in {heavy!r} if m in sys.modules], file=sys.stderr))\n"
+        f"main({words!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.split() == []
+
+
+def test_without_a_terminal_a_run_loads_no_typing_line(tmp_path: Path) -> None:
+    (tmp_path / "flows.py").write_text(
+        "import sys\ndef main(runtime):\n    return ' '.join(m for m in sys.modules if 'prompt_toolkit' in m)\n"
+    )
+    env = {**os.environ, "ANTHROPIC_API_KEY": "k"}
+    command = [sys.executable, "-m", "flower", "run", "flows.py:main"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
