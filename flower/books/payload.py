@@ -6,24 +6,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import msgspec
-
 Entry = dict[str, Any]
 
 _CHUNK_BYTES = 1 << 20
 
-_encode = msgspec.json.Encoder().encode
-_encode_anything = json.JSONEncoder(separators=(",", ":")).encode
-
-
-def encode(entry: Any) -> str:
-    """The text that is stored. In ASCII where it holds half a surrogate pair, which models do produce and
-    SQLite refuses to store.
-    """
-    try:
-        return _encode(entry).decode()
-    except (ValueError, OverflowError, TypeError):
-        return _encode_anything(entry)
+encode = json.JSONEncoder(separators=(",", ":")).encode
+"""ASCII only: SQLite refuses to store half a surrogate pair, which models do produce."""
 
 
 def decode_rows(payloads: Iterable[bytes]) -> tuple[list[Entry], int]:
