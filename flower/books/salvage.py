@@ -11,11 +11,13 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
+
+import msgspec
 
 from flower.books.files import Notice
 from flower.books.locks import Holder, SessionLease, live_directory
@@ -146,7 +148,7 @@ async def read_back(root: str | os.PathLike[str], store: Store) -> int:
         # there it is part of what the model saw.
         is_fork = key["session_id"] == root.name and mains - {root.name}
         known = await known_uuids(store, key) | (set() if is_fork else inserted)
-        for batch in _batches(entries_of(path), known):
+        for batch in _batches(entries_of(path, known), known):
             await store.append(key, batch)
             added += len(batch)
     return added
@@ -162,10 +164,25 @@ def transcripts(projects: Path) -> Iterator[tuple[Key, Path]]:
         yield (key | {"subpath": "/".join(rest)} if rest else key), path
 
 
-def entries_of(path: Path) -> Iterator[Entry]:
-    """The entries in a transcript file, one line after the other; lines that hold none are passed over."""
+class _Name(msgspec.Struct, gc=False):
+    uuid: Any = None
+
+
+_name_of = msgspec.json.Decoder(_Name).decode
+
+
+def entries_of(path: Path, known: Container[str] = ()) -> Iterator[Entry]:
+    """The entries in a transcript file, one line after the other; lines that hold none are passed over.
+
+    Args:
+        known: uuids of entries to pass over, which is told without parsing their lines whole.
+    """
     with open(path, "rb") as lines:
         for line in lines:
+            with suppress(msgspec.DecodeError, RecursionError):  # Whatever that is, it is looked at below.
+                name = _name_of(line).uuid
+                if isinstance(name, str) and name in known:
+                    continue
             try:
                 entry = json.loads(line.decode("utf-8", "surrogatepass"))
             except (ValueError, RecursionError):

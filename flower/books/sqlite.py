@@ -32,11 +32,21 @@ _INSERT = (
     " ON CONFLICT (store_key, uid) WHERE uid IS NOT NULL DO NOTHING"
 )
 _STATE = (
-    "SELECT (SELECT next_seq FROM meta WHERE store_key = ?1), (SELECT mtime FROM meta WHERE store_key = ?1),"
-    " (SELECT max(seq) FROM entries WHERE store_key = ?1)"
+    "SELECT next_seq, mtime, (SELECT max(seq) FROM entries WHERE store_key = ?1)"
+    " FROM (SELECT 1) LEFT JOIN meta ON store_key = ?1"
 )
 # As bytes, because a damaged row need not be UTF-8.
 _PAYLOADS = "SELECT CAST(payload AS BLOB) FROM entries WHERE store_key = ? ORDER BY seq"
+# Not a replacement: that is a new row, and its index would be written again at every append.
+_SET_META = (
+    "INSERT INTO meta (store_key, mtime, next_seq) VALUES (?, ?, ?)"
+    " ON CONFLICT (store_key) DO UPDATE SET mtime = excluded.mtime, next_seq = excluded.next_seq"
+)
+_SUMMARY = "SELECT mtime, CAST(data AS BLOB) FROM summaries WHERE project_key = ? AND session_id = ?"
+_SET_SUMMARY = (
+    "INSERT INTO summaries (project_key, session_id, mtime, data) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (project_key, session_id) DO UPDATE SET mtime = excluded.mtime, data = excluded.data"
+)
 CLOSE_S = 60.0
 """Seconds that ``close`` waits for writes another process holds up, before it gives them up with an error."""
 
@@ -273,10 +283,7 @@ class SqliteSessionStore:
             stored = self._rows("SELECT seq FROM entries WHERE store_key = ? AND seq >= ?", name, first)
             entries = [entries[row[0] - first] for row in stored]
         self._last_mtime = max(int(time.time() * 1000), self._last_mtime + 1, (mtime or 0) + 1)
-        self._db.execute(
-            "INSERT OR REPLACE INTO meta (store_key, mtime, next_seq) VALUES (?, ?, ?)",
-            (name, self._last_mtime, first + len(coded)),
-        )
+        self._db.execute(_SET_META, (name, self._last_mtime, first + len(coded)))
         if fold:
             self._summarise(key, entries, fold)
 
@@ -284,11 +291,7 @@ class SqliteSessionStore:
         self, key: Mapping[str, str], added: Sequence[Mapping[str, Any]], fold: Callable[..., Any]
     ) -> None:
         project, session = bindable(key["project_key"]), bindable(key["session_id"])
-        rows = self._rows(
-            "SELECT mtime, CAST(data AS BLOB) FROM summaries WHERE project_key = ? AND session_id = ?",
-            project,
-            session,
-        )
+        rows = self._rows(_SUMMARY, project, session)
         data = decode(rows[0][1]) if rows else None
         previous = (
             {"session_id": key["session_id"], "mtime": rows[0][0], "data": data} if data is not None else None
@@ -297,7 +300,7 @@ class SqliteSessionStore:
             added = self._load(key) or []
         summary = fold(previous, key, added)
         self._db.execute(
-            "INSERT OR REPLACE INTO summaries (project_key, session_id, mtime, data) VALUES (?, ?, ?, ?)",
+            _SET_SUMMARY,
             (project, session, self._last_mtime, encode(summary["data"])),
         )
 

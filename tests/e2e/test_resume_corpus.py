@@ -29,32 +29,35 @@ class Case:
 
     Attributes:
         knows, not_told: texts that must and must not be there.
-        plainly_so: the CLI alone sends the same: there is nothing for the rewriting to do.
+        cli_mends: what is stored says it wrongly, but the CLI leaves it out by itself: only `load` tells.
+        sound: a short recording with nothing wrong in it: `load` gives what is stored, so nothing can tell
+        whether it was rewritten. Cut off in its last call it can.
     """
 
     knows: tuple[str, ...]
     not_told: tuple[str, ...] = ()
-    plainly_so: bool = False
+    cli_mends: bool = False
+    sound: bool = False
 
 
 CASES = {
-    "tools": Case(("content of a", "echo one"), plainly_so=True),
-    "parallel": Case(("left", "right", "Exit code 3", "three at once"), plainly_so=True),
-    "subagent": Case(("the helper reports",), ("echo from the helper",), plainly_so=True),
+    "tools": Case(("content of a", "echo one"), sound=True),
+    "parallel": Case(("left", "right", "Exit code 3", "three at once"), sound=True),
+    "subagent": Case(("the helper reports",), ("echo from the helper",), sound=True),
     "hook_denials": Case(("rm third-file", "not yours to run"), ("rm first-file", "rm second-file")),
     "human_denials": Case(
-        ("touch first-file", "touch second-file", "please leave that file alone"), plainly_so=True
+        ("touch first-file", "touch second-file", "please leave that file alone"), sound=True
     ),
     "interrupted_tool": Case(
         (INTERRUPTED, "# deploying", "what now"), ("doesn't want to", "[Request interrupted")
     ),
     "interrupted_stream": Case(("what now",), ("[Request interrupted", "No response requested")),
-    "api_errors": Case(("begun", "go on"), ("API Error", "overloaded"), plainly_so=True),
+    "api_errors": Case(("begun", "go on"), ("API Error", "overloaded"), cli_mends=True),
     "killed_in_tools": Case((ORPHANED, "quick", "tail -f /dev/null # first"), ("[Tool call interrupted",)),
-    "fork": Case(("echo original", "branch off"), plainly_so=True),
-    "compaction": Case(("The story so far", "after it"), ("echo one",), plainly_so=True),
-    "thinking": Case(("  let me\\n think  ", "deeper"), plainly_so=True),
-    "images": Case(("image/png",), plainly_so=True),
+    "fork": Case(("echo original", "branch off"), sound=True),
+    "compaction": Case(("The story so far", "after it"), ("echo one",), sound=True),
+    "thinking": Case(("  let me\\n think  ", "deeper"), sound=True),
+    "images": Case(("image/png",), sound=True),
     "looks": Case(("`echo state-05` has expired", '"state-13"'), ('"state-00"', '"state-05"')),
     "large": Case(
         (".flower/spill/", "20 line of a long build log, number 70"),
@@ -147,16 +150,6 @@ def test_every_recording_has_a_case() -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_recorded_session_goes_on_and_knows_what_it_must(name: str, tmp_path: Path) -> None:
-    # What `load` gives is checked by itself: the CLI repairs some damage, so its acceptance proves nothing.
-    store = PruningSessionStore(tmp_path / "alone.db", tmp_path)
-    entries = recorded(name)
-    key = {"project_key": "p", "session_id": "s"}
-    asyncio.run(store.append(key, entries))
-    loaded = asyncio.run(store.load(key))
-    store.close()
-    assert check_chain(loaded) == []
-    assert check_messages(wire_messages(loaded)) == []
-
     resumed = resume(name, tmp_path)
     assert misses(CASES[name], resumed.request) == []
     assert "carry on please" in resumed.request
@@ -168,9 +161,46 @@ def test_a_recorded_session_goes_on_and_knows_what_it_must(name: str, tmp_path: 
     assert check_messages(wire_messages(resumed.after)) == []
 
 
-@pytest.mark.parametrize("name", [n for n, case in CASES.items() if not case.plainly_so])
+@pytest.mark.parametrize("name", [n for n, case in CASES.items() if not case.sound and not case.cli_mends])
 def test_without_the_rewriting_the_model_is_misled(name: str, tmp_path: Path) -> None:
     assert misses(CASES[name], resume(name, tmp_path, rewriting=False).request)
+
+
+def loaded(entries: list[dict[str, Any]], place: Path) -> list[dict[str, Any]]:
+    store = PruningSessionStore(place / "alone.db", place)
+    key = {"project_key": "p", "session_id": "s"}
+    asyncio.run(store.append(key, entries))
+    found = asyncio.run(store.load(key)) or []
+    store.close()
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_load_itself_says_what_the_model_must_know(name: str, tmp_path: Path) -> None:
+    """Without the CLI, which mends some of it: what is stored fails where there is something to mend."""
+    case, entries = CASES[name], recorded(name)
+    fed = loaded(entries, tmp_path)
+    if case.sound:
+        assert fed == entries
+    else:
+        assert wrong(case, entries)
+    assert wrong(case, fed) == []
+
+
+@pytest.mark.parametrize("name", [n for n, case in CASES.items() if case.sound])
+def test_a_sound_recording_cut_off_in_its_last_call_is_mended(name: str, tmp_path: Path) -> None:
+    entries = recorded(name)
+    calls = [n for n, e in enumerate(entries) if e["type"] == "assistant" and '"tool_use"' in json.dumps(e)]
+    cut = entries[: calls[-1] + 1]
+    assert [p.code for p in check_messages(wire_messages(cut))] == ["tool_use_without_result"]
+    fed = loaded(cut, tmp_path)
+    assert check_messages(wire_messages(fed)) == [] and check_chain(fed) == []
+    assert ORPHANED in json.dumps(wire_messages(fed))
+
+
+def wrong(case: Case, entries: list[dict[str, Any]]) -> list[Any]:
+    messages = wire_messages(entries)
+    return [*misses(case, json.dumps(messages)), *check_messages(messages), *check_chain(entries)]
 
 
 @pytest.mark.parametrize("path", sorted(CORPUS.glob("*.agent-*.jsonl")), ids=lambda p: p.name)
