@@ -393,3 +393,14 @@ def test_everything_is_linear() -> None:
     t.call(*["ls"] * 2000)
     t.user("go on")
     assert text_of(fed(t)).count(ORPHANED) == 2000
+
+
+def test_a_body_that_moves_leaves_an_equal_text_beside_it_alone() -> None:
+    t = Transcript()
+    t.user("go")
+    first, second = t.call("make", "make again")
+    t.user([{"type": "tool_result", "tool_use_id": name, "content": LARGE} for name in (first, second)])
+    t.user([{"type": "text", "text": LARGE}])
+    rules = Rules(trim=TrimPolicy(keep_recent=1, block=1))
+    one, other = blocks(fed(t, rules, spill=Shelf())[3])
+    assert "moved to" in one["content"] and other["content"] == LARGE
