@@ -187,10 +187,8 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
             return (place.dir / "status").read_text().strip(), done.stderr
 
         shut = "| { exec <&-; sleep 3; }"
-        assert status(f"{{ sleep 0.3; flower once hi; }} 2>&1 >/dev/null {shut}") == ("0", "")
-        code, said = status(f"{{ sleep 0.3; flower once hi; }} {shut}")
-        assert code == "0" and "hello" in said and "Traceback" not in said and "Broken" not in said
-        assert [row["ok"] for row in place.rows] == [True, True]
+        assert status(f"{{ sleep 0.3; flower once hi; }} 2>&1 {shut}") == ("0", "")
+        assert [row["ok"] for row in place.rows] == [True]
         for words in ("--version", "once --help", "steps"):
             assert status(f"{{ sleep 0.3; flower {words}; }} {shut}") == ("0", "")
             assert status(f"flower {words} >/dev/full") == ("1", "flower: No space left on device\n")

@@ -70,10 +70,10 @@ def rows(place: Path) -> list[dict[str, object]]:
 TERMS = ["xterm-256color", "dumb"]
 
 
-@pytest.mark.parametrize("term", TERMS)
-def test_the_request_is_asked_for_and_a_number_answers_a_question(place: Path, term: str) -> None:
+def test_the_request_is_asked_for_and_a_number_answers_a_question(place: Path) -> None:
+    """Where the terminal cannot draw a typing line; test_cli_typing.py has the others."""
     with ScriptedEndpoint(demo_script) as endpoint:
-        with terminal(place, endpoint, "--clarify-only", TERM=term) as at:
+        with terminal(place, endpoint, "--clarify-only", TERM="dumb") as at:
             at.wait("What is to be done")
             at.enter("make a md -> html script")
             at.wait("2) A fragment")
