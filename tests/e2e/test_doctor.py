@@ -121,7 +121,12 @@ def test_books_that_cannot_be_gone_on_with(place: Place) -> None:
     assert "manifest.json" in files and "lineage.json" in files and "cut off" in files
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can mount a small disk")
+def may_mount() -> bool:
+    words = ["unshare", "--mount", "mount", "-t", "tmpfs", "small", "/mnt"]
+    return os.getuid() == 0 and subprocess.run(words, capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not may_mount(), reason="nobody here may mount a small disk")
 def test_a_small_disk_where_nothing_may_be_written(place: Place) -> None:
     place.env |= {"ANTHROPIC_API_KEY": "sk-test", "CLAUDE_CODE_USE_VERTEX": "1"}
     place.env |= {"ANTHROPIC_VERTEX_PROJECT_ID": "p", "CLOUD_ML_REGION": "r"}
