@@ -105,9 +105,8 @@ def test_a_person_types_while_output_pours_and_nothing_is_lost(place: Path) -> N
         at.enter()
         at.wait(f"++ added: {WIDE_AND_LEFTWARD}")
         at.wait(lambda: TYPED_ON in at.rows)
-        at.wait(
-            lambda: WIDE_AND_LEFTWARD in model.told
-        )  # What is said in the last turn waits for the next run.
+        # What is said in the last turn waits for the next run.
+        at.wait(lambda: WIDE_AND_LEFTWARD in model.told)
         model.enough = True
         assert at.end() == 0
         assert at.modes() == at.modes_before
