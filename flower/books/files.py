@@ -193,12 +193,20 @@ def locked(
         TimeoutError: somebody else still holds it.
         OSError: the lock file cannot be opened.
     """
-    fd = ops.open(os.fspath(path), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    fd = _open_to_lock(os.fspath(path))
     try:
         take_lock(fd, shared=shared, timeout=timeout, what=os.fspath(path), notice=notice)
         yield fd
     finally:
         os.close(fd)
+
+
+def _open_to_lock(path: str) -> int:
+    # Making a file locks its directory, where another thread may be syncing: only where there is none.
+    try:
+        return ops.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return ops.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
 
 def take_lock(

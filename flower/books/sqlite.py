@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -18,35 +17,25 @@ from typing import Any, TypeVar
 
 import apsw
 
-from flower.books.database import Patience, discard, open_database, open_to_look, plain_errors
+from flower.books.appending import Appender
+from flower.books.database import (
+    Patience,
+    discard,
+    fold_log_later,
+    open_database,
+    open_to_look,
+    plain_errors,
+    transaction,
+)
 from flower.books.files import Notice
-from flower.books.payload import Entry, bindable, context_of, decode, decode_rows, encode, uid_of
+from flower.books.payload import Entry, bindable, context_of, decode, decode_rows
 from flower.locale import _
 from flower.model import BooksError
 
 T = TypeVar("T")
 
-_INSERT = (
-    "INSERT INTO entries (store_key, seq, uid, payload) VALUES (?, ?, ?, ?)"
-    # Only a uuid seen before is let go; a clash of numbers would lose an entry and must be an error.
-    " ON CONFLICT (store_key, uid) WHERE uid IS NOT NULL DO NOTHING"
-)
-_STATE = (
-    "SELECT next_seq, mtime, (SELECT max(seq) FROM entries WHERE store_key = ?1)"
-    " FROM (SELECT 1) LEFT JOIN meta ON store_key = ?1"
-)
 # As bytes, because a damaged row need not be UTF-8.
 _PAYLOADS = "SELECT CAST(payload AS BLOB) FROM entries WHERE store_key = ? ORDER BY seq"
-# Not a replacement: that is a new row, and its index would be written again at every append.
-_SET_META = (
-    "INSERT INTO meta (store_key, mtime, next_seq) VALUES (?, ?, ?)"
-    " ON CONFLICT (store_key) DO UPDATE SET mtime = excluded.mtime, next_seq = excluded.next_seq"
-)
-_SUMMARY = "SELECT mtime, CAST(data AS BLOB) FROM summaries WHERE project_key = ? AND session_id = ?"
-_SET_SUMMARY = (
-    "INSERT INTO summaries (project_key, session_id, mtime, data) VALUES (?, ?, ?, ?)"
-    " ON CONFLICT (project_key, session_id) DO UPDATE SET mtime = excluded.mtime, data = excluded.data"
-)
 CLOSE_S = 60.0
 """Seconds that ``close`` waits for writes another process holds up, before it gives them up with an error."""
 
@@ -88,6 +77,7 @@ class SqliteSessionStore:
         self._patience = Patience(self.path, notice)
         self._scratch: Path | None = None
         self._begin(lambda: open_database(self.path, patience=self._patience, vfs=vfs), make=True)
+        self._now(lambda: fold_log_later(self._db, self._thread.submit))
 
     @classmethod
     def read_only(cls, path: str | os.PathLike[str]) -> SqliteSessionStore:
@@ -107,7 +97,6 @@ class SqliteSessionStore:
     def _begin(self, opened: Callable[[], apsw.Connection], *, make: bool) -> None:
         self.skipped = 0
         """Rows that the last ``load`` could not parse and left out."""
-        self._last_mtime = 0
         self._closed = False
         if make:
             try:
@@ -122,6 +111,7 @@ class SqliteSessionStore:
         except BaseException:
             self._thread.shutdown()
             raise
+        self._appender = Appender(self._db, self._load)
 
     # -- the SDK's protocol
 
@@ -226,8 +216,17 @@ class SqliteSessionStore:
         return self._submit(work).result()
 
     async def _later(self, work: Callable[..., T], *arguments: Any) -> T:
-        # Shielded: a caller that gives up must not take back what was handed over.
-        return await asyncio.shield(asyncio.wrap_future(self._submit(work, *arguments)))
+        # Not wrap_future: a caller that gives up must not take back what was handed over, and of the time of an
+        # append a future that has to be shielded takes as much as its SQL.
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[T] = loop.create_future()
+
+        def deliver(done: Future[T]) -> None:
+            with suppress(RuntimeError):  # The loop has been closed: nobody waits any more.
+                loop.call_soon_threadsafe(_settle, answer, done)
+
+        self._submit(work, *arguments).add_done_callback(deliver)
+        return await answer
 
     # -- in the store's own thread
 
@@ -241,68 +240,9 @@ class SqliteSessionStore:
         # shrinking.
         return self._db.execute(query, values).fetchall()
 
-    def _transaction(self, work: Callable[[], None]) -> None:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            work()
-            self._db.execute("COMMIT")
-        except BaseException:
-            if self._db.in_transaction:  # Some errors (a full disk) have ended it already.
-                self._db.execute("ROLLBACK")
-            raise
-
     def _append(self, key: Mapping[str, str], entries: Sequence[Mapping[str, Any]]) -> None:
-        if not entries:
-            return
-        fold: Callable[..., Any] | None = None
-        if not key.get("subpath"):  # Only main transcripts have summaries.
-            # Imported here: looking at the books must not load the SDK, and not while the write lock is held.
-            from claude_agent_sdk import fold_session_summary
-
-            fold = fold_session_summary
-        name = store_key(key)
-        coded = [(uid_of(entry), encode(entry)) for entry in entries]
-        self._transaction(lambda: self._insert(name, key, entries, coded, fold))
-
-    def _insert(
-        self,
-        name: str,
-        key: Mapping[str, str],
-        entries: Sequence[Mapping[str, Any]],
-        coded: list[tuple[str | None, str]],
-        fold: Callable[..., Any] | None,
-    ) -> None:
-        next_seq, mtime, last_seq = self._rows(_STATE, name)[0]
-        first = max(next_seq or 0, -1 if last_seq is None else last_seq + 1)
-        before = self._db.total_changes()
-        self._db.executemany(_INSERT, [(name, first + n, uid, text) for n, (uid, text) in enumerate(coded)])
-        added = self._db.total_changes() - before
-        if not added:
-            return
-        if added < len(coded):
-            stored = self._rows("SELECT seq FROM entries WHERE store_key = ? AND seq >= ?", name, first)
-            entries = [entries[row[0] - first] for row in stored]
-        self._last_mtime = max(int(time.time() * 1000), self._last_mtime + 1, (mtime or 0) + 1)
-        self._db.execute(_SET_META, (name, self._last_mtime, first + len(coded)))
-        if fold:
-            self._summarise(key, entries, fold)
-
-    def _summarise(
-        self, key: Mapping[str, str], added: Sequence[Mapping[str, Any]], fold: Callable[..., Any]
-    ) -> None:
-        project, session = bindable(key["project_key"]), bindable(key["session_id"])
-        rows = self._rows(_SUMMARY, project, session)
-        data = decode(rows[0][1]) if rows else None
-        previous = (
-            {"session_id": key["session_id"], "mtime": rows[0][0], "data": data} if data is not None else None
-        )
-        if previous is None:  # None yet, or a damaged one: the transcript knows it all.
-            added = self._load(key) or []
-        summary = fold(previous, key, added)
-        self._db.execute(
-            _SET_SUMMARY,
-            (project, session, self._last_mtime, encode(summary["data"])),
-        )
+        if entries:
+            self._appender.append(store_key(key), key, entries)
 
     def _load_rows(self, key: Mapping[str, str]) -> list[bytes]:
         return [row[0] or b"" for row in self._rows(_PAYLOADS, store_key(key))]
@@ -349,7 +289,7 @@ class SqliteSessionStore:
                     (bindable(key["project_key"]), bindable(key["session_id"])),
                 )
 
-        self._transaction(work)
+        transaction(self._db, work)
 
     def _list_subkeys(self, key: Mapping[str, str]) -> list[str]:
         start, end = below(store_key({"project_key": key["project_key"], "session_id": key["session_id"]}))
@@ -357,3 +297,12 @@ class SqliteSessionStore:
             "SELECT store_key FROM meta WHERE store_key >= ? AND store_key < ? ORDER BY 1", start, end
         )
         return [row[0][len(start) :] for row in rows]
+
+
+def _settle(answer: asyncio.Future[T], done: Future[T]) -> None:
+    if answer.cancelled():
+        return
+    if (error := done.exception()) is not None:
+        answer.set_exception(error)
+    else:
+        answer.set_result(done.result())

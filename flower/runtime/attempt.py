@@ -31,14 +31,12 @@ from flower.runtime.handoff import reported_window
 from flower.runtime.messages import Translator, context_size, is_api_error, result_error
 from flower.runtime.meter import Meter
 from flower.runtime.mirror import Mirror
+from flower.runtime.outbox import Outbox
 from flower.runtime.signs import Signs
 from flower.runtime.transport import Prestarted
 
 if TYPE_CHECKING:
     from anyio.abc import Process
-
-ACKNOWLEDGE_TIMEOUT = 10.0
-"""Seconds an event waits for its entry to be durable; the CLI's own file holds it anyway (measured: 0.1 s)."""
 
 CUT = "The context of this session is full; its handoff comes next."
 """What the transcript says where a full session was cut."""
@@ -117,7 +115,7 @@ class Attempt:
         self._warn_at = warn_at
         self._over = False
         self._translate = Translator()
-        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._outbox = Outbox(mirror, flight.emit)
         self._result: ResultMessage | None = None
         self._open_tasks: set[str] = set()
         self._full = False
@@ -162,11 +160,11 @@ class Attempt:
 
     async def run(self, prompt: str) -> Outcome:
         """Send the prompt, read to the last result, close the client."""
-        emitter = asyncio.create_task(self._emit_in_order())
+        emitter = asyncio.create_task(self._outbox.deliver())
         try:
             error = await self._drive(prompt)
         finally:
-            self._events.put_nowait(None)
+            self._outbox.close()
             await emitter
         return self._outcome(error)
 
@@ -232,11 +230,12 @@ class Attempt:
         async for message in self._client.receive_messages():
             self._note(message)
             for event in self._translate.events(message):
-                self._events.put_nowait(event)
+                self._outbox.put(event)
             if isinstance(message, ResultMessage):
                 self._result = message
                 if not self._open_tasks:
                     return
+            await self._outbox.keep_pace()
 
     def _note(self, message: Any) -> None:
         """What the row and the decisions need to know of a message."""
@@ -261,7 +260,7 @@ class Attempt:
             text = _(
                 "the database did not take some entries ({reason}); they are read back at the end of the step"
             )
-            self._events.put_nowait(Event("error", text=text.format(reason=error)))
+            self._outbox.put(Event("error", text=text.format(reason=error)))
 
     def _main_thread(self, message: AssistantMessage) -> None:
         row = self._flight.row
@@ -269,7 +268,7 @@ class Attempt:
         if size := context_size(message.usage):
             row.context = size
             data = {"context": size, "window": self._flight.window}
-            self._events.put_nowait(Event("usage", uuid=message.uuid or "", data=data))
+            self._outbox.put(Event("usage", uuid=message.uuid or "", data=data))
             self._compare(size)
         self._calling = any(isinstance(block, ToolUseBlock) for block in message.content)
         texts = [block.text for block in message.content if hasattr(block, "text")]
@@ -283,16 +282,7 @@ class Attempt:
         if size >= self._warn_at and not self._over:
             self._warn_at = self._threshold  # once is enough
             data = {"state": "near", "context": size, "at": self._threshold, "window": self._flight.window}
-            self._events.put_nowait(Event("handoff", data=data))
-
-    async def _emit_in_order(self) -> None:
-        """Hand events on, each one after its entry is durable: what a person has seen survives a kill."""
-        durable = ""
-        while (event := await self._events.get()) is not None:
-            if event.uuid and event.uuid != durable:
-                await self._mirror.stored(event.uuid, ACKNOWLEDGE_TIMEOUT)
-                durable = event.uuid
-            self._flight.emit(event)
+            self._outbox.put(Event("handoff", data=data))
 
     def _explain(self, problem: BaseException) -> str:
         tail = " | ".join(line for line in self._stderr if line.strip())
