@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from flower.books.database import transaction
 from flower.books.payload import bindable, decode, encode, uid_of
+from flower.books.writing import transaction
 
 _INSERT = (
     "INSERT INTO entries (store_key, seq, uid, payload) VALUES (?, ?, ?, ?)"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
 from urllib.parse import quote
 
 import apsw
@@ -24,11 +23,6 @@ SAFE_WAL = (3, 51, 3)
 
 BUSY_NOTICE_S = 10.0
 """Seconds of waiting for another process before the person is told; told again after six times as long."""
-
-LOG_PAGES = 1000
-"""Pages in the write-ahead log (4 MB) from which it is folded into the file; SQLite's own default."""
-
-T = TypeVar("T")
 
 _COLUMNS = {
     "entries": "store_key, seq, uid, payload",
@@ -119,46 +113,6 @@ def _choose_journal(connection: apsw.Connection, path: Path) -> None:
     # Changing it needs the file for a moment alone; if others are at it the mode it has stays, which is safe.
     with suppress(apsw.BusyError):
         connection.execute(f"PRAGMA journal_mode = {wanted}").fetchall()
-
-
-def transaction(connection: apsw.Connection, work: Callable[[], T]) -> T:
-    """Do the work under the write lock; all of it is durable afterwards, or nothing has happened."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        result = work()
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:  # Some errors (a full disk) have ended it already.
-            connection.execute("ROLLBACK")
-        raise
-    return result
-
-
-def fold_log_later(connection: apsw.Connection, soon: Callable[[Callable[[], None]], Any]) -> None:
-    """Fold the write-ahead log after a commit has been answered, where SQLite would do it within the commit.
-
-    Args:
-        soon: has the connection's own thread make a call after what it is doing; RuntimeError: it is being closed.
-    """
-    pages = 0
-
-    def on_commit(_db: apsw.Connection, _name: str, now: int) -> int:
-        nonlocal pages
-        if pages < LOG_PAGES <= now:
-            with suppress(RuntimeError):  # Closing folds the log too.
-                soon(fold)
-        pages = now
-        return apsw.SQLITE_OK
-
-    def fold() -> None:
-        nonlocal pages
-        pages = 0
-        # Passive: it waits for nobody. What somebody who reads an older state makes it leave, or a disk that is
-        # full just now, is tried again after the next commit.
-        with suppress(apsw.Error):
-            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-
-    connection.set_wal_hook(on_commit)
 
 
 def _refuse_newer(connection: apsw.Connection, path: Path) -> None:

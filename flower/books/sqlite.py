@@ -21,14 +21,13 @@ from flower.books.appending import Appender
 from flower.books.database import (
     Patience,
     discard,
-    fold_log_later,
     open_database,
     open_to_look,
     plain_errors,
-    transaction,
 )
 from flower.books.files import Notice
 from flower.books.payload import Entry, bindable, context_of, decode, decode_rows
+from flower.books.writing import fold_log_later, transaction
 from flower.locale import _
 from flower.model import BooksError
 

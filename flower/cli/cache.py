@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import sys
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-import click
-
-from flower.cli.options import agent_flags, global_options, refuse_flags, settings_of
 from flower.locale import _
+from flower.values import NamedTuple
 
-_TREE = re.compile(r"[0-9a-f]{16}")
-_LEFTOVER = re.compile(r"[0-9a-f]{16}\.(?:part-\d+|bad-\d+|lock)")
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from flower.cli.settings import Settings
+
+_NAME = 16
+"""Hexadecimal digits that a tree is named by; what is being unpacked or was found damaged has a dot behind them."""
+_LEFTOVERS = ("part-", "bad-", "lock")
 
 
-@dataclass(frozen=True)
-class Unpacked:
+class Unpacked(NamedTuple):
     """One unpacked program.
 
     Attributes:
@@ -36,18 +34,12 @@ class Unpacked:
     users: list[int]
 
 
-@click.command("cache", help=_("Show what the one-file flower has unpacked; --clear removes it."))
-@click.option("--clear", is_flag=True, help=_("remove everything that no other process is running"))
-@global_options
-@agent_flags(hidden=True)
-@click.pass_context
-def command(ctx: click.Context, /, clear: bool, **_said: Any) -> None:
-    settings = settings_of(ctx)
-    refuse_flags(settings, "cache")
+def run(settings: Settings, clear: bool = False) -> None:
+    """Answer ``flower cache``; ``clear`` removes every tree that no other process runs."""
     trees = unpacked()
     removed = [tree.path for tree in trees if clear and not tree.users]
     if settings.json is not None:
-        settings.json.write({"type": "cache", "trees": [asdict(t) for t in trees], "removed": removed})
+        settings.json.write({"type": "cache", "trees": [t._asdict() for t in trees], "removed": removed})
         settings.json.end("ok", 0)
     else:
         _show(trees, removed, clear)
@@ -77,7 +69,7 @@ def unpacked() -> list[Unpacked]:
     found: dict[str, None] = {}
     for place in places():
         for path in _entries(place):
-            if _TREE.fullmatch(path.name) and (path / "flower").is_file():
+            if _is_tree(path.name) and (path / "flower").is_file():
                 found[os.path.realpath(path)] = None
     mine = _own_tree()
     if mine is not None:
@@ -87,7 +79,16 @@ def unpacked() -> list[Unpacked]:
 
 def _own_tree() -> Path | None:
     tree = Path(sys.executable).resolve().parent
-    return tree if getattr(sys, "frozen", False) and _TREE.fullmatch(tree.name) else None
+    return tree if getattr(sys, "frozen", False) and _is_tree(tree.name) else None
+
+
+def _is_tree(name: str) -> bool:
+    return len(name) == _NAME and set(name) <= set("0123456789abcdef")
+
+
+def _is_leftover(name: str) -> bool:
+    digits, _dot, rest = name.partition(".")
+    return _is_tree(digits) and rest.startswith(_LEFTOVERS)
 
 
 def _entries(place: Path) -> list[Path]:
@@ -133,6 +134,8 @@ def _show(trees: list[Unpacked], removed: list[str], clear: bool) -> None:
 
 def _remove(trees: list[Unpacked], removed: list[str]) -> None:
     """Remove the trees, the running one last: after that nothing more can be imported."""
+    import shutil
+
     mine = next((tree.path for tree in trees if tree.current), None)
     for path in removed:
         if path != mine:
@@ -140,7 +143,7 @@ def _remove(trees: list[Unpacked], removed: list[str]) -> None:
     kept = {os.path.basename(tree.path) for tree in trees if tree.path not in removed}
     for place in places():
         for leftover in _entries(place):
-            if _LEFTOVER.fullmatch(leftover.name) and leftover.name[:16] not in kept:
+            if _is_leftover(leftover.name) and leftover.name[:_NAME] not in kept:
                 _delete(leftover)
         with suppress(OSError):  # not there, or something else lies in it
             place.rmdir()
@@ -156,6 +159,8 @@ def _remove(trees: list[Unpacked], removed: list[str]) -> None:
 
 
 def _delete(path: Path) -> None:
+    import shutil
+
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:

@@ -51,3 +51,12 @@ def sessions(ctx: click.Context, /, **_said: Any) -> None:
 @click.pass_context
 def show(ctx: click.Context, /, session: str, full: bool, raw: bool, **_said: Any) -> None:
     _answer(ctx, session=session, full=full, raw=raw)
+
+
+@click.command("cache", help=_("Show what the one-file flower has unpacked; --clear removes it."))
+@click.option("--clear", is_flag=True, help=_("remove everything that no other process is running"))
+@global_options
+@agent_flags(hidden=True)
+@click.pass_context
+def cache(ctx: click.Context, /, clear: bool, **_said: Any) -> None:
+    _answer(ctx, clear=clear)

@@ -42,6 +42,7 @@ FORMS = {
     "steps": Form({}, {"--run": "only"}, ""),
     "sessions": Form({}, {}, ""),
     "show": Form({"--full": "full", "--raw": "raw"}, {}, "session"),
+    "cache": Form({"--clear": "clear"}, {}, ""),
 }
 
 

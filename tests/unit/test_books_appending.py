@@ -12,8 +12,8 @@ import apsw
 import pytest
 from claude_agent_sdk import fold_session_summary
 
-from flower.books.database import LOG_PAGES
 from flower.books.sqlite import SqliteSessionStore
+from flower.books.writing import LOG_PAGES
 
 KEY = {"project_key": "-p", "session_id": "s"}
 PAGE = 4096

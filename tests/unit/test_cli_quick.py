@@ -86,7 +86,7 @@ def test_a_look_loads_what_it_needs_and_no_more(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("ANTHROPIC_AUTH_TOKEN=tok-0123456789abcdef\n")
     code = (
         "import sys\nfrom flower.cli.main import run\n"
-        "for words in (['status'], ['steps'], ['sessions'], ['show', 'work']):\n    assert run(words) == 0\n"
+        "for words in (['status'], ['steps'], ['sessions'], ['show', 'work'], ['cache']):\n    assert run(words) == 0\n"
         f"print(*[m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run(
