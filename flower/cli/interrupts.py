@@ -53,6 +53,8 @@ class Interrupts:
 
     async def _words_after_stop(self) -> str | None:
         assert self._conversation is not None
+        # Stopping can be faster than that, and the line about to be shown says what Ctrl-C does from then on.
+        await asyncio.sleep(self.watch.deaf_for)
         words = await self._conversation.words_after_stop()
         if not self._leaving:
             self.watch.resume()

@@ -67,6 +67,11 @@ class SignalWatch:
         """A SIGINT has arrived and ``resume()`` has not been called since."""
         return self._interrupts > 0
 
+    @property
+    def deaf_for(self) -> float:
+        """Seconds within which another SIGINT would still be taken for a repetition of the last one."""
+        return max(0.0, self._last_interrupt + REPEAT - time.monotonic())
+
     def resume(self) -> None:
         """The run goes on: the next SIGINT is a first one again."""
         self._interrupts = 0

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from flower.scripted.demo import demo_script, role_of
-from flower.supervise.signals import REPEAT
 from flower.testing import Reply, Request, ScriptedEndpoint, ToolUse
 from tests.e2e import killing
 from tests.e2e.harness import FLOWER, Place, wait_for
@@ -84,12 +83,6 @@ def cmdline(process: object) -> list[str]:
         return []
 
 
-def press_again(run: Watched) -> None:
-    """Ctrl-C a second time, after the moment within which a repeated one is the same: it may stop that fast."""
-    time.sleep(2 * REPEAT)
-    os.write(run.terminal, CTRL_C)
-
-
 def ended(run: Watched, status: int, seconds: float = 20.0) -> None:
     wait_for(lambda: run.process.poll() is not None, seconds, run.tail)
     assert run.process.poll() == status, run.tail()
@@ -126,7 +119,7 @@ def test_a_second_ctrl_c_leaves_with_a_row_and_the_next_run_goes_on(tmp_path: Pa
             busy(run, place, endpoint, with_parallel_subagents)
             os.write(run.terminal, CTRL_C)
             wait_for(lambda: b"Say what to change" in run.said, 20.0, run.tail)
-            press_again(run)
+            os.write(run.terminal, CTRL_C)
             ended(run, 130)
         assert place.rows[-1]["error"] == "interrupted-by-human" and not place.tree()
         session = place.rows[-1]["session_id"]
@@ -143,7 +136,7 @@ def test_ctrl_c_with_a_question_pending(tmp_path: Path) -> None:
             wait_for(lambda: run.of("question"), 60.0, run.tail)
             os.write(run.terminal, CTRL_C)
             wait_for(lambda: b"Say what to change" in run.said, 20.0, run.tail)
-            press_again(run)
+            os.write(run.terminal, CTRL_C)
             ended(run, 130)
         (row,) = place.rows
         assert row["error"] == "interrupted-by-human" and not place.tree()
