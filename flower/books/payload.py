@@ -16,7 +16,8 @@ else:
 
 _CHUNK_BYTES = 1 << 20
 
-encode = json.JSONEncoder(separators=(",", ":")).encode
+# Not looked through for circles, which nothing that was JSON can have.
+encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 """ASCII only: SQLite refuses to store half a surrogate pair, which models do produce."""
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import hashlib
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -213,6 +214,10 @@ class _RewritingStore:
         return entries
 
     def _rewritten(self, key: Key, stored: list[Any]) -> list[Record]:
+        with without_collector():
+            return self._rewritten_now(key, stored)
+
+    def _rewritten_now(self, key: Key, stored: list[Any]) -> list[Record]:
         if stored and isinstance(stored[0], bytes):
             records = [record for raw in stored if (record := Record.of_row(raw)) is not None]
             skipped = len(stored) - len(records)
@@ -278,6 +283,18 @@ class PruningSessionStore(_RewritingStore):
     ) -> None:
         rules = Rules(policy or TrimPolicy(), ephemeral or EphemeralPolicy(), prune or PrunePolicy())
         super().__init__(path_or_store, workspace, rules)
+
+
+@contextlib.contextmanager
+def without_collector() -> Iterator[None]:
+    """No passes of the garbage collector: a bulk of values without circles makes each of them longer, to no end."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def trim_report(store: Any) -> TrimReport:

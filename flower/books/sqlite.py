@@ -6,10 +6,8 @@ waits for the disk and appends land in the order of their calls.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +25,7 @@ from flower.books.database import (
 )
 from flower.books.files import Notice
 from flower.books.payload import Entry, bindable, context_of, decode, decode_rows
+from flower.books.worker import Worker
 from flower.books.writing import fold_log_later, transaction
 from flower.locale import _
 from flower.model import BooksError
@@ -76,7 +75,7 @@ class SqliteSessionStore:
         self._patience = Patience(self.path, notice)
         self._scratch: Path | None = None
         self._begin(lambda: open_database(self.path, patience=self._patience, vfs=vfs), make=True)
-        self._now(lambda: fold_log_later(self._db, self._thread.submit))
+        self._now(lambda: fold_log_later(self._db, self._worker.soon))
 
     @classmethod
     def read_only(cls, path: str | os.PathLike[str]) -> SqliteSessionStore:
@@ -104,11 +103,11 @@ class SqliteSessionStore:
                 raise BooksError(
                     _("{path} cannot be made: {reason}.").format(path=self.path.parent, reason=error.strerror)
                 ) from error
-        self._thread = ThreadPoolExecutor(1, "sessions.db")
+        self._worker = Worker("sessions.db")
         try:
-            self._db = self._thread.submit(opened).result()
+            self._db = self._worker.submit(opened).result()
         except BaseException:
-            self._thread.shutdown()
+            self._worker.stop()
             raise
         self._appender = Appender(self._db, self._load)
 
@@ -189,43 +188,32 @@ class SqliteSessionStore:
         """Finish what was handed over and close the file. May be called twice."""
         if not self._closed:
             self._closed = True
-            closing = self._thread.submit(self._close)
-            self._thread.shutdown(wait=False)
+            closing = self._worker.submit(self._close)
             try:
                 closing.result(CLOSE_S)
             except FutureTimeout:
                 self._patience.closing.set()
                 closing.result()
-            self._thread.shutdown()
+            self._worker.stop()
         discard(self._scratch)
 
     # -- threads
 
-    def _submit(self, work: Callable[..., T], *arguments: Any) -> Future[T]:
-        def guarded() -> T:
-            with plain_errors(self.path):
-                return work(*arguments)
-
-        try:
-            return self._thread.submit(guarded)
-        except RuntimeError as error:
-            raise BooksError(_("{path} is closed.").format(path=self.path)) from error
-
     def _now(self, work: Callable[[], T]) -> T:
-        return self._submit(work).result()
+        self._refuse_closed()
+        return self._worker.submit(lambda: self._guarded(work)).result()
 
     async def _later(self, work: Callable[..., T], *arguments: Any) -> T:
-        # Not wrap_future: a caller that gives up must not take back what was handed over, and of the time of an
-        # append a future that has to be shielded takes as much as its SQL.
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[T] = loop.create_future()
+        self._refuse_closed()
+        return await self._worker.result(lambda: self._guarded(work, *arguments))
 
-        def deliver(done: Future[T]) -> None:
-            with suppress(RuntimeError):  # The loop has been closed: nobody waits any more.
-                loop.call_soon_threadsafe(_settle, answer, done)
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise BooksError(_("{path} is closed.").format(path=self.path))
 
-        self._submit(work, *arguments).add_done_callback(deliver)
-        return await answer
+    def _guarded(self, work: Callable[..., T], *arguments: Any) -> T:
+        with plain_errors(self.path):
+            return work(*arguments)
 
     # -- in the store's own thread
 
@@ -296,12 +284,3 @@ class SqliteSessionStore:
             "SELECT store_key FROM meta WHERE store_key >= ? AND store_key < ? ORDER BY 1", start, end
         )
         return [row[0][len(start) :] for row in rows]
-
-
-def _settle(answer: asyncio.Future[T], done: Future[T]) -> None:
-    if answer.cancelled():
-        return
-    if (error := done.exception()) is not None:
-        answer.set_exception(error)
-    else:
-        answer.set_result(done.result())
