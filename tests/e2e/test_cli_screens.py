@@ -13,7 +13,8 @@ from tests.e2e.handing import DOCUMENT, asked_for_handoff, generation
 from tests.e2e.screens import Terminal
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[6n\x1b]52;c;cm0=\x07\x9b31m\x1b[?1049h\u202e"
-COMMAND = "printf '\\033[2J\\033]0;owned\\007clear\\n'"
+# It lasts long enough for the status line to be seen with it.
+COMMAND = "printf '\\033[2J\\033]0;owned\\007clear\\n'; sleep 1.5"
 
 
 class Eventful:
@@ -97,7 +98,7 @@ WIDE = (
     .replace(" |\n   context 500", " | context 500")
     .replace("context\n   900", "context 900")
     .replace("over...", "overloaded")
-    .replace("own...", "owned\\007clear\\n'")
+    .replace("own...", "owned\\007clear\\n'; sleep 1.5")
     .replace("writing a han...", "writing a handoff")
     .replace(".flow...", ".flower/notes/交接-干活.md")
     .replace(
