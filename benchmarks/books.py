@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import statistics
 import tempfile
 import time
@@ -103,9 +104,10 @@ async def _rows(place: Path) -> list[Row]:
 
 async def _appends(sides: dict[str, tuple[Append, Callable[[], Any]]]) -> dict[str, list[float]]:
     out: dict[str, list[float]] = {name: [] for name in sides}
-    order = list(sides.items())
+    order, chance = list(sides.items()), random.Random(1)
     for number in range(BATCHES + 5):
-        order.append(order.pop(0))  # None always comes after the one that leaves the disk busiest.
+        # Not in turns: a rotation keeps who comes after whom, and each leaves the disk and the caches differently.
+        chance.shuffle(order)
         for name, (append, make) in order:
             batch = make()
             took = await timed(lambda append=append, batch=batch: append(batch))  # type: ignore[misc]
