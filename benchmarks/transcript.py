@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.table import Row, beside
+from benchmarks.table import Row, beside, in_turns
 from flower.books.rewriting import PruningSessionStore
 from flower.transcript.messages import wire_messages
 from tests.data.build import SESSION, Transcript
@@ -142,6 +142,8 @@ def first_request(path: Path) -> tuple[int, int]:
 
 
 SIZES = (1.0, 10.0, 85.0, 200.0)
+TURNS = 5
+"""Processes of each side at 85 MB: from one to the next the same code takes half as long again."""
 
 
 def rows() -> list[Row]:
@@ -153,12 +155,16 @@ def rows() -> list[Row]:
             path = Path(place, f"{megabytes:g}", "sessions.db")
             path.parent.mkdir()
             text = fill(path, "mixed", megabytes) / 1e6
-            (theirs, _), (mine, peak) = _in_process("plain", path), _in_process("ours", path)
+            if megabytes == 85:
+                theirs, ours = in_turns(
+                    TURNS, lambda p=path: _in_process("plain", p)[0], lambda p=path: _in_process("ours", p)[0]
+                )
+                name = f"load, rewrite, write {megabytes:g} MB"
+                out.append(beside(name, ours, "select, json.loads", theirs, "s", 1.0))
+            mine, peak = _in_process("ours", path)
             pace[megabytes] = mine / text * 1000
             path.unlink()
             if megabytes == 85:
-                name = f"load, rewrite, write {megabytes:g} MB"
-                out.append(beside(name, [mine], "select, json.loads", [theirs], "s", 1.0))
                 out.append(Row(f"{name}: peak", peak, "MB", f"text: {text:.0f}", peak / text, 3.0))
     slow, fast = pace[SIZES[-1]], pace[SIZES[1]]
     name = f"a MB of {SIZES[-1]:g} MB"

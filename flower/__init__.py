@@ -5,8 +5,6 @@ Every public name is loaded at its first use: ``import flower`` costs nothing an
 
 from __future__ import annotations
 
-from importlib import import_module
-
 __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # type checkers know the name; typing itself is a third of what `--version` costs
@@ -164,6 +162,8 @@ def __getattr__(name: str) -> object:
         module = _MODULE_OF[name]
     except KeyError:
         raise AttributeError(f"module 'flower' has no attribute {name!r}") from None
+    from importlib import import_module
+
     value = getattr(import_module(module), name)
     globals()[name] = value
     return value

@@ -98,7 +98,16 @@ def compress(text: bytes, files: list[Path], target: Path, level: int) -> None:
 def compile_launcher(target: Path) -> Path:
     """The launcher, static on Linux: it must run where nothing is installed."""
     sources = sorted(str(path) for path in LAUNCHER.glob("*.c"))
-    flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-ffunction-sections", "-fdata-sections"]
+    flags = [
+        "-std=gnu11",
+        "-O2",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-pthread",
+        "-ffunction-sections",
+        "-fdata-sections",
+    ]
     if sys.platform == "linux":
         libraries = ["-static", "-s", "-Wl,--gc-sections,--build-id=none", "-lzstd"]
     else:

@@ -12,7 +12,7 @@ def forget_the_boot_loader() -> None:
     The boot loader pointed ``LD_LIBRARY_PATH`` at the bundled libraries. They are loaded by now; a system's
     program that finds that variable would load them too.
     """
-    from flower.supervise.guard import without_freezer
+    from flower.supervise.freezer import without_freezer
 
     wanted = without_freezer(dict(os.environ))
     for name in set(os.environ) - set(wanted):

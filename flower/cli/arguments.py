@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+TYPE_CHECKING = False  # see flower.values
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 COMMANDS = (
     *("go", "once", "run", "setup", "demo"),

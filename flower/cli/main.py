@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 
 from flower import __version__, locale
 from flower.cli.arguments import asks_for_more, asks_for_version, value_of, with_command
@@ -15,6 +14,8 @@ from flower.cli.pipes import finish, open_missing
 
 TYPE_CHECKING = False  # see flower.values
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from flower.cli.jsonl import JsonLines
 
 

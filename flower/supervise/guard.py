@@ -105,25 +105,9 @@ def own_children() -> list[int]:
 # --- what the CLI is given ---
 
 
-def without_freezer(environ: dict[str, str]) -> dict[str, str]:
-    """The environment as it was before a PyInstaller boot loader changed it for its own libraries.
-
-    Equal to what was given where no boot loader left its marks: undone once, it is not undone again.
-    """
-    if not any(name.startswith("_PYI_") for name in environ):
-        return dict(environ)
-    out = {k: v for k, v in environ.items() if not k.startswith(("_PYI_", "PYINSTALLER_"))}
-    out.pop("LD_LIBRARY_PATH", None)
-    if (original := out.pop("LD_LIBRARY_PATH_ORIG", None)) is not None:
-        out["LD_LIBRARY_PATH"] = original
-    return out
-
-
 def cli_environment(environ: dict[str, str]) -> dict[str, str]:
-    """What the CLI sees: nothing of the guard's, nothing of the freezer's, none of the names to drop."""
+    """What the CLI sees: nothing of the guard's, none of the names to drop."""
     dropped = environ.get("FLOWER_GUARD_DROP", "").split(":")
-    if getattr(sys, "frozen", False):
-        environ = without_freezer(environ)
     dropped.append("FLOWER_GUARD")
     return {k: v for k, v in environ.items() if k not in dropped and not k.startswith("FLOWER_GUARD_")}
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from flower.locale import _
 from flower.model import ConfigurationError
 from flower.supervise import guard
+from flower.supervise.freezer import without_freezer
 
 SHIM = Path(__file__).with_name("claude-guard.sh")
 MARKER = "FLOWER_SESSION"
@@ -36,7 +37,7 @@ def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
     The frozen program's boot loader points ``LD_LIBRARY_PATH`` at its own libraries, which the system's
     programs must not load. Not frozen: an equal copy.
     """
-    return guard.without_freezer(dict(environ)) if frozen() else dict(environ)
+    return without_freezer(dict(environ)) if frozen() else dict(environ)
 
 
 def launch(claude: Path, *, marker: str, scratch: Path | None = None, drop: Iterable[str] = ()) -> Launch:

@@ -19,7 +19,7 @@ def cut(raw: bytes, body: bytes) -> bytes | None:
     A text with its quotes stands only where a value stands, because inside a text quotes are escaped. Every
     value equal to it is cut: whoever calls counts the holes in what is kept.
     """
-    if len(body) < LEAST or body[:1] != b'"' or HOLE in raw:
+    if len(body) < LEAST or body[:1] != b'"':
         return None
     begin = body[:_BEGIN]
     kept: list[bytes] = []

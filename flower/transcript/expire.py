@@ -53,6 +53,8 @@ def expire(pairs: Pairs, policy: EphemeralPolicy, report: TrimReport) -> None:
             looks.append((command, answer))
     block = max(1, policy.block)
     for n, (command, answer) in enumerate(looks[: boundary(len(looks), policy.keep_recent, block)]):
+        if answer.part.surely_has(policy.max_chars + 1):
+            continue
         body = answer.part.body
         size = sum(map(len, texts_of(body)))
         # The age is the one at the moment it expired, and says the same ever after.

@@ -146,7 +146,7 @@ class Record(msgspec.Struct, gc=False, eq=False):
         del self._blocks()[place], self.parts[place]
 
     def _place(self, part: Part) -> int:
-        return next(n for n, other in enumerate(self.parts) if other is part)
+        return self.parts.index(part)  # Parts are equal to themselves alone.
 
     def _blocks(self) -> list[Any]:
         """The content's blocks, to be edited: those that nobody opened are the text they were."""

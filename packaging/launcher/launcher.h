@@ -51,10 +51,19 @@ struct entry {
 int next_entry(char **at, struct entry *entry);
 int manifest_is_ours(const char *text, size_t size);
 
+/* environment.c */
+char **environment_for(const char *program);
+
 /* tree.c */
 enum state { ABSENT, WHOLE, DAMAGED };
 enum state look_at(const char *tree);
 void remove_tree(const char *path);
+
+/* frame.c */
+struct frame;
+struct frame *frame_open(int fd, uint64_t size);
+const char *frame_take(struct frame *frame, size_t most, size_t *size);
+void frame_close(struct frame *frame);
 
 /* unpack.c */
 int unpack(int self, struct place *place);

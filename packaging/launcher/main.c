@@ -48,7 +48,7 @@ static void check_length(int self) {
 static void become(struct place *place, char **argv) {
     char *program = join("%s/%s/flower", place->path, seal.name);
     argv[0] = program;
-    execv(program, argv);
+    execve(program, argv, environment_for(program));
     if (errno == ENOENT) die("%s needs a system with glibc; there is none here", program);
     place->wrong = join("%s", errno == EACCES ? "programs may not run there" : strerror(errno));
 }

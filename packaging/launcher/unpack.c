@@ -11,16 +11,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
-
-/* What comes out of the frame, as many bytes at a time as wanted. */
-struct source {
-    int fd;
-    uint64_t left; /* of the frame, not read yet */
-    ZSTD_DStream *stream;
-    ZSTD_inBuffer in;
-    char block[1 << 17];
-};
 
 static void damaged(void) __attribute__((noreturn));
 static const char *partial; /* removed before giving up */
@@ -28,20 +18,6 @@ static const char *partial; /* removed before giving up */
 static void damaged(void) {
     if (partial) remove_tree(partial);
     die("this file is damaged: its contents do not match their checksums; download it again");
-}
-
-static void pull(struct source *source, void *to, size_t size) {
-    ZSTD_outBuffer out = {to, size, 0};
-    while (out.pos < out.size) {
-        if (source->in.pos == source->in.size) {
-            size_t part = source->left < sizeof source->block ? (size_t)source->left : sizeof source->block;
-            ssize_t got = read(source->fd, source->block, part);
-            if (got <= 0) damaged();
-            source->left -= (size_t)got;
-            source->in = (ZSTD_inBuffer){source->block, (size_t)got, 0};
-        }
-        if (ZSTD_isError(ZSTD_decompressStream(source->stream, &out, &source->in))) damaged();
-    }
 }
 
 static int put(int fd, const char *data, size_t size) {
@@ -62,17 +38,17 @@ static int finish(int fd, mode_t mode) {
     return close(fd) != 0 || failed ? -1 : 0;
 }
 
-static int unpack_file(struct source *source, int tree, const struct entry *entry) {
-    static char block[1 << 18];
+static int unpack_file(struct frame *frame, int tree, const struct entry *entry) {
     struct blake2b state;
     int fd = openat(tree, entry->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) return -1;
     blake2b_begin(&state);
     for (uint64_t left = entry->size; left > 0;) {
-        size_t part = left < sizeof block ? (size_t)left : sizeof block;
-        pull(source, block, part);
-        blake2b_add(&state, block, part);
-        if (put(fd, block, part) != 0) return close(fd), -1;
+        size_t part;
+        const char *data = frame_take(frame, (size_t)left, &part);
+        if (!data) damaged();
+        blake2b_add(&state, data, part);
+        if (put(fd, data, part) != 0) return close(fd), -1;
         left -= part;
     }
     if (!digest_matches(&state, entry->digest)) damaged();
@@ -86,33 +62,45 @@ static int unpack_manifest(int tree, const char *text) {
     return finish(fd, 0644);
 }
 
-static int unpack_into(int self, const char *path) {
-    static struct source source;
-    if (lseek(self, (off_t)seal.offset, SEEK_SET) < 0 || !(source.stream = ZSTD_createDStream())) return -1;
-    source.fd = self;
-    source.left = seal.frame_size;
-    char *text = calloc(1, seal.manifest_size + 1), *at = text;
-    if (!text) return -1;
-    pull(&source, text, seal.manifest_size);
-    if (!manifest_is_ours(text, seal.manifest_size)) damaged();
-    int tree = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (tree < 0 || unpack_manifest(tree, text) != 0) return -1;
+/* The manifest at the head of the frame, as a terminated text; NULL if there is no memory for it. */
+static char *take_manifest(struct frame *frame) {
+    char *text = calloc(1, seal.manifest_size + 1);
+    for (size_t got = 0, part; text && got < seal.manifest_size; got += part) {
+        const char *data = frame_take(frame, seal.manifest_size - got, &part);
+        if (!data) damaged();
+        memcpy(text + got, data, part);
+    }
+    if (text && !manifest_is_ours(text, seal.manifest_size)) damaged();
+    return text;
+}
+
+static int unpack_frame(struct frame *frame, const char *path) {
+    char *text = take_manifest(frame), *at = text;
+    int tree = text ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int failed = tree < 0 || unpack_manifest(tree, text) != 0;
     struct entry entry;
-    int failed = 0;
     while (!failed && next_entry(&at, &entry)) {
         if (entry.kind == 'd')
             failed = mkdirat(tree, entry.path, 0755);
         else if (entry.kind == 'l')
             failed = symlinkat(entry.target, tree, entry.path);
         else
-            failed = unpack_file(&source, tree, &entry);
+            failed = unpack_file(frame, tree, &entry);
     }
     int code = errno;
-    close(tree);
+    if (tree >= 0) close(tree);
     free(text);
-    ZSTD_freeDStream(source.stream);
     errno = code;
     return failed ? -1 : 0;
+}
+
+static int unpack_into(int self, const char *path) {
+    struct frame *frame = lseek(self, (off_t)seal.offset, SEEK_SET) < 0 ? NULL : frame_open(self, seal.frame_size);
+    if (!frame) return -1;
+    int failed = unpack_frame(frame, path), code = errno;
+    frame_close(frame);
+    errno = code;
+    return failed;
 }
 
 /* What a killed start left: nobody works on it while we hold the lock. */

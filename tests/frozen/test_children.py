@@ -55,8 +55,14 @@ def test_the_systems_programs_load_the_systems_libraries(
     assert str(cache) not in maps
 
 
+@pytest.mark.parametrize("linked", [False, True])
 @pytest.mark.parametrize("mine", ["", "/opt/mine/lib"])
-def test_the_environment_is_the_persons(command: list[str], tmp_path: Path, mine: str) -> None:
+def test_the_environment_is_the_persons(
+    binary: Path, cache: Path, tmp_path: Path, mine: str, linked: bool
+) -> None:
+    if linked:
+        (tmp_path / "link").symlink_to(cache)
+    command = ["env", f"FLOWER_CACHE={tmp_path / 'link' if linked else cache}", str(binary)]
     with ScriptedEndpoint(obedient) as endpoint:
         place = Place.make(tmp_path, endpoint.env(), **({"LD_LIBRARY_PATH": mine} if mine else {}))
         bash(

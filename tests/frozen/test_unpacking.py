@@ -86,6 +86,13 @@ def test_the_disk_is_full_while_it_unpacks(room: Room) -> None:
     assert [name for name in left if not name.endswith(".lock")] == []
 
 
+def test_where_no_thread_may_be_started(room: Room) -> None:
+    assert not room.processes()  # the limit counts all that the user runs
+    place = {"FLOWER_CACHE": "/var/tmp/alone"}
+    works(room.run("prlimit", "--nproc=1", "flower", "--version", **place))
+    assert room.run("flower", "cache", "--clear", **place).returncode == 0
+
+
 def test_the_disk_is_too_small(room: Room) -> None:
     fails(room.run("flower", "--version", FLOWER_CACHE="/little/c"), "No space left on device", "MB needed")
     assert room.run("ls", "/little/c").stdout == ""

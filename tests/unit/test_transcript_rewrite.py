@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from flower.transcript.chain import check_chain
+from flower.transcript.cut import HOLE
 from flower.transcript.expire import EphemeralPolicy, boundary
 from flower.transcript.messages import wire_messages
 from flower.transcript.prune import INTERRUPTED, ORPHANED, PrunePolicy
@@ -404,3 +405,15 @@ def test_a_body_that_moves_leaves_an_equal_text_beside_it_alone() -> None:
     rules = Rules(trim=TrimPolicy(keep_recent=1, block=1))
     one, other = blocks(fed(t, rules, spill=Shelf())[3])
     assert "moved to" in one["content"] and other["content"] == LARGE
+
+
+def test_a_row_that_holds_the_mark_of_a_hole_keeps_it() -> None:
+    t = Transcript()
+    t.user("go")
+    t.run("make", LARGE)
+    t.entries[-1]["note"] = t.entries[-1]["toolUseResult"] = json.loads(HOLE)
+    t.run("make", LARGE)
+    rules = Rules(trim=TrimPolicy(keep_recent=1, block=1))
+    moved = fed(t, rules, spill=Shelf())[2]
+    assert moved["note"] == json.loads(HOLE)
+    assert "moved to" in blocks(moved)[0]["content"]
