@@ -13,6 +13,8 @@ from flower.model import ConfigurationError
 from flower.supervise import Launch, child_environment, find_claude, guard, launch, shim
 from tests.unit.supervise_tools import python_environment
 
+ENTRY = Path(__file__).parents[2] / "packaging" / "entry.py"
+
 
 def executable(path: Path, content: str = "#!/bin/sh\n") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -168,13 +170,11 @@ def test_a_frozen_flower_gives_the_persons_environment_back(
 
 
 def test_a_frozen_flower_is_its_own_guard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The frozen program is played by a script that calls the guard as its entry point does."""
+    """The frozen program is played by a script that runs its entry point."""
     entry = executable(
         tmp_path / "the frozen flower",
         f"#!{sys.executable}\n"
-        "import os, sys\nsys.frozen = True\n"
-        "from flower.supervise import guard\n"
-        "assert os.environ['FLOWER_GUARD'] == '1'\nsys.exit(guard.main())\n",
+        f"import runpy, sys\nsys.frozen = True\nrunpy.run_path({str(ENTRY)!r}, run_name='__main__')\n",
     )
     cli = executable(tmp_path / "cli", '#!/bin/sh\nprintf "%s\\n" "$@"\nenv\nexit 9\n')
     monkeypatch.setattr(sys, "frozen", True, raising=False)
