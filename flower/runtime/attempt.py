@@ -26,6 +26,7 @@ from claude_agent_sdk import (
 from flower.agents.options import MAX_BUFFER_BYTES
 from flower.locale import _
 from flower.model import Event
+from flower.runtime.asking import ask_last
 from flower.runtime.flight import Flight
 from flower.runtime.handoff import reported_window
 from flower.runtime.messages import Translator, context_size, is_api_error, result_error
@@ -129,6 +130,7 @@ class Attempt:
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
         options.stderr = self._stderr.append
         self._cut_after_tools(options)
+        ask_last(options, self._outbox.passed)
         self._client = ClaudeSDKClient(options, transport=self._adopt(running, options))
 
     def _adopt(self, running: Process | None, options: ClaudeAgentOptions) -> Prestarted | None:

@@ -25,7 +25,7 @@ class Outbox:
     def __init__(self, mirror: Mirror, emit: Callable[[Event], None]) -> None:
         self._mirror = mirror
         self._emit = emit
-        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._events: asyncio.Queue[Event | asyncio.Future[None] | None] = asyncio.Queue()
         self._room = asyncio.Event()
         self._delivering = True
 
@@ -41,6 +41,9 @@ class Outbox:
         durable = ""
         try:
             while (event := await self._events.get()) is not None:
+                if isinstance(event, asyncio.Future):
+                    _reach(event)
+                    continue
                 if event.uuid and event.uuid != durable:
                     await self._mirror.stored(event.uuid, ACKNOWLEDGE_TIMEOUT)
                     durable = event.uuid
@@ -50,6 +53,16 @@ class Outbox:
         finally:  # whoever takes the events may have raised: nobody may wait for it for ever
             self._delivering = False
             self._room.set()
+            while not self._events.empty():
+                if isinstance(mark := self._events.get_nowait(), asyncio.Future):
+                    _reach(mark)
+
+    async def passed(self) -> None:
+        """Wait until everything put so far has been handed on, or nothing is any more."""
+        if self._delivering:
+            mark = asyncio.get_running_loop().create_future()
+            self._events.put_nowait(mark)
+            await mark
 
     async def keep_pace(self) -> None:
         """Wait while too many events are on their way: whoever writes faster than the disk is not read further.
@@ -59,3 +72,8 @@ class Outbox:
         while self._delivering and self._events.qsize() >= AHEAD:
             self._room.clear()
             await self._room.wait()
+
+
+def _reach(mark: asyncio.Future[None]) -> None:
+    if not mark.done():  # whoever waited may have given up
+        mark.set_result(None)

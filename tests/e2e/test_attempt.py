@@ -10,8 +10,10 @@ from pathlib import Path
 
 import psutil
 import pytest
+from claude_agent_sdk import InMemorySessionStore, SessionKey, SessionStoreEntry
 
-from flower import AgentSpec, Event, Resilience, Runtime
+from flower import AgentSpec, Event, HumanChannel, Resilience, Runtime
+from flower.agents.channel import Question
 from flower.testing import HttpError, Reply, Request, ScriptedEndpoint, ToolUse
 from tests.e2e.harness import wait_for
 
@@ -71,6 +73,43 @@ def test_words_after_a_stop_go_on_in_the_same_session(tmp_path: Path) -> None:
         assert "[Request interrupted" not in endpoint.requests[-1].request.all_text
         assert not cli_processes()
         endpoint.check()
+
+
+class SlowStore(InMemorySessionStore):
+    """As on a busy disk."""
+
+    async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
+        await asyncio.sleep(0.5)
+        await super().append(key, entries)
+
+
+def test_a_question_comes_after_what_was_done_before_it(tmp_path: Path) -> None:
+    def script(request: Request) -> Reply | str:
+        if len(request.calls) == 2:
+            return "done"
+        if len(request.calls):
+            return Reply(blocks=[ToolUse("mcp__human__ask", {"question": "Which colour?"})])
+        return Reply(blocks=[ToolUse("Bash", {"command": "echo one", "description": "x"})])
+
+    order: list[str] = []
+    channel = HumanChannel()
+
+    def on_question(question: Question) -> None:
+        order.append("question")
+        channel.answer(question.id, "red")
+
+    channel.on_question = on_question
+    spec = AgentSpec("x", allowed_tools=["Bash", "mcp__human__ask"])
+    with (
+        ScriptedEndpoint(script) as endpoint,
+        runtime(tmp_path, endpoint, store=SlowStore(), channel=channel) as rt,
+    ):
+        row = asyncio.run(
+            rt.run(spec, "go", step_name="s", on_event=lambda e: order.append(f"{e.kind} {e.tool}"))
+        )
+        assert row.ok and row.text == "done"
+        assert "red" in endpoint.requests[-1].request.calls[1].result
+    assert order.index("question") > order.index("tool_use mcp__human__ask") > order.index("tool_result Bash")
 
 
 def test_a_stop_before_anything_was_sent_loses_no_word(tmp_path: Path) -> None:

@@ -136,8 +136,11 @@ def test_a_person_types_while_output_pours_and_nothing_is_lost(place: Path) -> N
     assert history.stat().st_mode & 0o777 == 0o600 and "+use a table\n" in history.read_text("utf-8")
 
 
-# Where it is answered; a line about the tool before it, which waits for its entry, may come below its options.
+# The line about the tool before it stands above it, not between its options and where it is answered.
 QUESTION = """\
+?? Which colour?
+   1) red
+   2) green
 ?? Which colour?
 > a number picks, Enter skips, anything else is your answer
 .. 确认需求 1/2 | 0:00 | $0.00 | context 0.0K of 1.0M"""

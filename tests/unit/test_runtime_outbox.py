@@ -52,7 +52,29 @@ def test_reading_stops_while_the_books_lag_and_goes_on_when_they_have_caught_up(
     assert asyncio.run(run()) == UUIDS
 
 
-def test_a_receiver_that_raises_lets_the_reader_go() -> None:
+def test_what_was_put_before_has_passed_once_its_entry_is_durable() -> None:
+    async def run() -> None:
+        seen: list[str] = []
+        mirror = Mirror(InMemorySessionStore(), "s")
+        outbox = Outbox(mirror, lambda event: seen.append(event.uuid))
+        delivering = asyncio.create_task(outbox.deliver())
+        outbox.put(Event("text", "x", uuid=UUIDS[0]))
+        passed = asyncio.create_task(outbox.passed())
+        impatient = asyncio.create_task(outbox.passed())
+        await asyncio.sleep(0.05)
+        assert not passed.done() and not seen
+        impatient.cancel()
+        await mirror.append(KEY, [entry(UUIDS[0])])
+        await asyncio.wait_for(passed, 30)
+        assert seen == [UUIDS[0]]
+        outbox.close()
+        await delivering
+        await asyncio.wait_for(outbox.passed(), 30)  # nothing comes any more: nobody waits
+
+    asyncio.run(run())
+
+
+def test_a_receiver_that_raises_lets_everybody_go() -> None:
     async def run() -> None:
         def broken(_event: Event) -> None:
             raise ValueError("the receiver")
@@ -61,7 +83,8 @@ def test_a_receiver_that_raises_lets_the_reader_go() -> None:
         delivering = asyncio.create_task(outbox.deliver())
         for _ in range(AHEAD + 2):
             outbox.put(Event("notice", "x"))
-        await asyncio.wait_for(outbox.keep_pace(), 30)
+        passed = asyncio.create_task(outbox.passed())
+        await asyncio.wait_for(asyncio.gather(outbox.keep_pace(), passed), 30)
         with pytest.raises(ValueError, match="the receiver"):
             await delivering
 
