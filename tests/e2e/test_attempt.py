@@ -83,12 +83,23 @@ class SlowStore(InMemorySessionStore):
         await super().append(key, entries)
 
 
-def test_a_question_comes_after_what_was_done_before_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "asking",
+    [
+        ToolUse("mcp__human__ask", {"question": "Which colour?"}),
+        ToolUse("Write", {"file_path": ".npmrc", "content": "x"}),  # protected: a person is asked
+    ],
+    ids=lambda use: use.name,
+)
+def test_a_question_comes_after_what_was_done_before_it(tmp_path: Path, asking: ToolUse) -> None:
+    if asking.name == "Write":
+        asking = ToolUse("Write", {**asking.input, "file_path": str(tmp_path / "ws" / ".npmrc")})
+
     def script(request: Request) -> Reply | str:
         if len(request.calls) == 2:
             return "done"
         if len(request.calls):
-            return Reply(blocks=[ToolUse("mcp__human__ask", {"question": "Which colour?"})])
+            return Reply(blocks=[asking])
         return Reply(blocks=[ToolUse("Bash", {"command": "echo one", "description": "x"})])
 
     order: list[str] = []
@@ -99,7 +110,7 @@ def test_a_question_comes_after_what_was_done_before_it(tmp_path: Path) -> None:
         channel.answer(question.id, "red")
 
     channel.on_question = on_question
-    spec = AgentSpec("x", allowed_tools=["Bash", "mcp__human__ask"])
+    spec = AgentSpec("x", allowed_tools=["Bash", "Write", "mcp__human__ask"])
     with (
         ScriptedEndpoint(script) as endpoint,
         runtime(tmp_path, endpoint, store=SlowStore(), channel=channel) as rt,
@@ -109,7 +120,7 @@ def test_a_question_comes_after_what_was_done_before_it(tmp_path: Path) -> None:
         )
         assert row.ok and row.text == "done"
         assert "red" in endpoint.requests[-1].request.calls[1].result
-    assert order.index("question") > order.index("tool_use mcp__human__ask") > order.index("tool_result Bash")
+    assert order.index("question") > order.index(f"tool_use {asking.name}") > order.index("tool_result Bash")
 
 
 def test_a_stop_before_anything_was_sent_loses_no_word(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from flower.transcript.chain import check_chain
-from flower.transcript.cut import HOLE
 from flower.transcript.expire import EphemeralPolicy, boundary
 from flower.transcript.messages import wire_messages
 from flower.transcript.prune import INTERRUPTED, ORPHANED, PrunePolicy
@@ -394,26 +393,3 @@ def test_everything_is_linear() -> None:
     t.call(*["ls"] * 2000)
     t.user("go on")
     assert text_of(fed(t)).count(ORPHANED) == 2000
-
-
-def test_a_body_that_moves_leaves_an_equal_text_beside_it_alone() -> None:
-    t = Transcript()
-    t.user("go")
-    first, second = t.call("make", "make again")
-    t.user([{"type": "tool_result", "tool_use_id": name, "content": LARGE} for name in (first, second)])
-    t.user([{"type": "text", "text": LARGE}])
-    rules = Rules(trim=TrimPolicy(keep_recent=1, block=1))
-    one, other = blocks(fed(t, rules, spill=Shelf())[3])
-    assert "moved to" in one["content"] and other["content"] == LARGE
-
-
-def test_a_row_that_holds_the_mark_of_a_hole_keeps_it() -> None:
-    t = Transcript()
-    t.user("go")
-    t.run("make", LARGE)
-    t.entries[-1]["note"] = t.entries[-1]["toolUseResult"] = json.loads(HOLE)
-    t.run("make", LARGE)
-    rules = Rules(trim=TrimPolicy(keep_recent=1, block=1))
-    moved = fed(t, rules, spill=Shelf())[2]
-    assert moved["note"] == json.loads(HOLE)
-    assert "moved to" in blocks(moved)[0]["content"]
