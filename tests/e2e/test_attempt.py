@@ -79,7 +79,7 @@ class SlowStore(InMemorySessionStore):
     """As on a busy disk."""
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(0.2)
         await super().append(key, entries)
 
 
